@@ -10,6 +10,7 @@ use lab_core::history;
 use lab_core::project::Project;
 use lab_core::repo::{self, Repo};
 use lab_core::run::experiment::Experiment;
+use lab_core::run::record::Record;
 use lab_core::status::{self, ProjectStatus};
 use lab_core::store::RunIndex;
 use lab_protocol::Exit;
@@ -38,8 +39,11 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
         Err(_) if !is_meant && (options.all || options.append_missing) => Project::of_any(&here()?)?,
         meant => meant?,
     };
-    if let Some(done) = decide::resume(&project)? {
-        complain(&done);
+    // What cannot be finished now is told, and the experiments are listed all the same.
+    match decide::resume(&project) {
+        Ok(Some(done)) => complain(&done),
+        Ok(None) => {}
+        Err(error) => complain(&format!("{error:#}")),
     }
     if options.append_missing {
         let added = decide::append_missing(&project)?;
@@ -78,7 +82,9 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
             say(&format!("{others} of other kernels: `lab log --all`"));
         }
         if let Some(run) = undecided(&status) {
-            say(&format!("run {run} is undecided"));
+            let foreign =
+                if status.last.as_ref().is_some_and(Record::is_foreign) { "foreign and " } else { "" };
+            say(&format!("run {run} is {foreign}undecided"));
         }
         ExitCode::SUCCESS
     };
@@ -123,9 +129,15 @@ fn as_text(experiment: &Experiment, with_kernel: bool) -> String {
         format!("{:>12} {:>13}", "-", "-")
     };
     let emulated = if experiment.emulated { "  (emulated)" } else { "" };
+    let foreign = if experiment.foreign { "  (foreign)" } else { "" };
     let kernel = experiment.kernel.as_deref().filter(|_| with_kernel).map(|k| format!("{k}  "));
     let kernel = kernel.unwrap_or_default();
-    format!("{:<8} {:<7} {figures}  {kernel}{}{emulated}", row.commit, row.status.word(), row.description)
+    format!(
+        "{:<8} {:<7} {figures}  {kernel}{}{emulated}{foreign}",
+        row.commit,
+        row.status.word(),
+        row.description
+    )
 }
 
 fn as_json(repo: &Repo, project: &Project, experiment: &Experiment) -> ExperimentReport {

@@ -13,4 +13,5 @@ mod results;
 mod rmsnorm;
 mod source;
 mod standby;
+mod stranger;
 mod terminal;

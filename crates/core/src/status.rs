@@ -21,7 +21,8 @@ pub struct ProjectStatus {
     pub ended: Option<RunId>,
     /// The last run of this kernel, if it has a verdict.
     pub last: Option<Record>,
-    /// The last run that judged exactly the present bytes and has a verdict.
+    /// The last run that judged exactly the present bytes and has a verdict. A foreign one does not count: the bytes are to be
+    /// judged again.
     pub judged: Option<Record>,
     /// The last check of exactly the present bytes that came to an end.
     pub check: Option<Record>,
@@ -50,8 +51,12 @@ pub fn look(repo: &Repo, project: &Project, index: &RunIndex) -> Result<ProjectS
     let present = inputs.as_ref().ok().map(|inputs| &inputs.fingerprint);
     let last = decide::last(project, index).filter(|record| record.verdict.is_some());
     let judged = match &last {
-        Some(last) if Some(&last.start.fingerprint) == present => Some(last.clone()),
-        _ => index.find(|b| b.judges(project) && b.verdict.is_some() && Some(&b.fingerprint) == present),
+        Some(last) if Some(&last.start.fingerprint) == present && !last.is_foreign() => Some(last.clone()),
+        _ => index
+            .find(|b| {
+                b.judges(project) && b.verdict.is_some() && Some(&b.fingerprint) == present && !b.is_foreign()
+            })
+            .filter(|record| !record.is_foreign()),
     };
     let check = index.find(|b| {
         let ended = b.ending.is_some() && b.outcome().is_some_and(Outcome::is_verdict);

@@ -27,6 +27,7 @@ pub struct ExperimentReport {
     kernel: Option<String>,
     device: Option<String>,
     emulated: bool,
+    foreign: bool,
     decided: Option<String>,
     trailers: Vec<TrailerReport>,
 }
@@ -54,6 +55,7 @@ impl ExperimentReport {
             kernel: experiment.kernel.clone(),
             device: experiment.device.clone(),
             emulated: experiment.emulated,
+            foreign: experiment.foreign,
             decided: experiment.decided.map(|time| time.to_string()),
             trailers: trailers(of_commit),
         }

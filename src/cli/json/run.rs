@@ -12,7 +12,6 @@ use lab_core::store::RunStore;
 use lab_protocol::report::{Diagnostic, Measure, Report, Speed, number};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use std::path::Path;
 
 /// Compiler messages that an answer holds at most; all of them are in run.log.
 const DIAGNOSTICS: usize = 1_000;
@@ -89,7 +88,7 @@ impl RunReport {
     pub fn of(project: &Project, record: &Record, verdict: &Verdict) -> Self {
         let report = record.report();
         let start = &record.start;
-        let log = RunStore::new(&project.lab_dir).log_of(start.id, Some(verdict));
+        let records = RunStore::new(&project.lab_dir);
         let is_judged = verdict.outcome != Outcome::NotJudged;
         let config = &project.config;
         let measure = verdict.objective;
@@ -129,11 +128,11 @@ impl RunReport {
             workloads: workloads(&report),
             gates: gates(&report),
             first_failure: report.value("first_failure").map(str::to_owned),
-            diagnostics: diagnostics(&log),
+            diagnostics: diagnostics(&records, start.id, verdict),
             caveats: verdict.caveats.clone(),
             started: start.started.to_string(),
             seconds: record.seconds,
-            log: log.to_string_lossy().into_owned(),
+            log: records.log_of(start.id, Some(verdict)).to_string_lossy().into_owned(),
         }
     }
 
@@ -197,9 +196,10 @@ fn gates(report: &Report) -> Vec<GateReport> {
     report.gates().into_iter().map(gate).collect()
 }
 
-fn diagnostics(log: &Path) -> Vec<Diagnostic> {
+fn diagnostics(records: &RunStore, run: RunId, verdict: &Verdict) -> Vec<Diagnostic> {
     let mut report = Report::default();
-    for line in read_log(log, LOG_LINES).unwrap_or_default() {
+    let log = records.open_log_of(run, Some(verdict));
+    for line in log.and_then(|log| read_log(log, LOG_LINES)).unwrap_or_default() {
         report.push_line(&line.text);
         if report.diagnostics().len() >= DIAGNOSTICS {
             break;

@@ -242,6 +242,7 @@ impl World {
             running: None,
             deciding: false,
             last_decision: self.last_decision(),
+            damaged: None,
         }
     }
 
@@ -253,6 +254,7 @@ impl World {
             description: d.description.clone(),
             commit: d.commit.clone().unwrap_or_default(),
             made: d.made,
+            is_foreign: false,
             later_work: LaterWork::Unknown,
         })
     }
@@ -331,6 +333,7 @@ impl World {
             commit: Some(id.clone()),
             made,
             row: Some(row.clone()),
+            order: 0,
             row_written: true,
         });
         let experiment = Experiment {
@@ -338,6 +341,7 @@ impl World {
             run: Some(run),
             kernel: Some(KERNEL.into()),
             device: record.device.clone(),
+            foreign: false,
             emulated: verdict.emulated,
             decided: Some(noon() + self.now),
             measured: (&verdict).into(),

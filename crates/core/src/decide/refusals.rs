@@ -11,15 +11,15 @@ use crate::inputs::{Inputs, tokens};
 use crate::project::Project;
 use crate::run::RunId;
 use crate::run::experiment::Status;
-use crate::run::record::{HeldOut, InputFile, Record};
+use crate::run::record::{HeldOut, InputFile, Origin, Record};
 use crate::run::verdict::Outcome;
 use crate::store::RunIndex;
+use crate::store::signature::{self, Purpose};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
-use lab_system::file_lock;
+use lab_system::root::Access;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 /// Sealed runs that a keep has to pass after a failed check.
@@ -40,12 +40,25 @@ struct Event {
     problem: Option<String>,
     /// Hash of the kernel's tokens; `None` if it is not known.
     tokens: Option<String>,
+    /// What the events are ordered by. The clock may have been set back between two of them, so the order of the lines in
+    /// the file counts: the time of an event is never before that of the line above.
+    #[serde(skip)]
+    at: (Timestamp, usize),
 }
 
-/// Sealed runs that a keep of these inputs has to pass.
+/// Refuses a keep where the list of refusals cannot be read: what the check comes to could not be noted there either.
+pub(super) fn require_list(project: &Project) -> Result<()> {
+    read(project).map(drop)
+}
+
+/// Sealed runs that a keep of these inputs has to pass. A list that cannot be read may hold a refusal.
 pub(super) fn sealed_runs(project: &Project, index: &RunIndex, inputs: &Inputs) -> u32 {
-    let mut events = read(project);
-    events.extend(of_records(index));
+    let Ok(mut events) = read(project) else { return AFTER_A_REFUSAL };
+    let is_known = |event: &Event, known: &[Event]| {
+        known.iter().any(|known| (known.run, known.checked) == (event.run, event.checked))
+    };
+    let of_records: Vec<Event> = of_records(index).into_iter().filter(|e| !is_known(e, &events)).collect();
+    events.extend(of_records);
     let candidate = Event {
         run: RunId(0),
         checked: Timestamp::MAX,
@@ -54,6 +67,7 @@ pub(super) fn sealed_runs(project: &Project, index: &RunIndex, inputs: &Inputs) 
         kernel: project.kernel_name.clone(),
         problem: problem(&inputs.files()),
         tokens: Some(tokens::hash(inputs.kernel())),
+        at: (Timestamp::MAX, 0),
     };
     if is_refused(&events, &candidate) { AFTER_A_REFUSAL } else { 1 }
 }
@@ -62,7 +76,7 @@ pub(super) fn sealed_runs(project: &Project, index: &RunIndex, inputs: &Inputs) 
 fn is_refused(events: &[Event], candidate: &Event) -> bool {
     let made_good = |refusal: &Event| {
         let passed = events.iter().filter(|e| e.passed && e.sealed_runs >= AFTER_A_REFUSAL);
-        passed.into_iter().any(|e| e.checked > refusal.checked && is_of_one_line(e, refusal))
+        passed.into_iter().any(|e| e.at > refusal.at && is_of_one_line(e, refusal))
     };
     let refusals = events.iter().filter(|event| !event.passed);
     refusals.into_iter().any(|refusal| {
@@ -90,10 +104,11 @@ pub(super) fn note(project: &Project, record: &Record, held_out: &HeldOut) -> Re
         kernel: record.start.kernel.clone(),
         problem: problem(&record.inputs),
         tokens: held_out.tokens.clone(),
+        at: (held_out.checked, 0),
     };
-    let (path, line) = (path(project), serde_json::to_string(&event)?);
+    let (path, line) = (path(project), signature::signed_line(Purpose::Refusal, &event)?);
     let append = || {
-        let mut file = file_lock::wait(&path, OpenOptions::new().append(true).create(true))?;
+        let mut file = project.files().wait_for_lock(&path, Access::ReadAppend)?;
         // A line that was only half written must not swallow this one.
         file.write_all(format!("\n{line}\n").as_bytes())?;
         file.sync_data()
@@ -109,9 +124,38 @@ fn path(project: &Project) -> PathBuf {
     project.lab_dir.join("refusals.jsonl")
 }
 
-fn read(project: &Project) -> Vec<Event> {
-    let text = fs::read_to_string(path(project)).unwrap_or_default();
-    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+/// Most bytes of the file. A larger one was not written by a lab.
+const READ_LIMIT: u64 = 16 << 20;
+
+/// The error is of a file that is there and cannot be read: it may hold a refusal.
+fn read(project: &Project) -> Result<Vec<Event>> {
+    let path = path(project);
+    let text = match project.files().read(&path, READ_LIMIT) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+    };
+    let text = String::from_utf8_lossy(&text);
+    let event = |line: &str| {
+        let (event, origin) = signature::read::<Event>(Purpose::Refusal, line.as_bytes()).ok()?;
+        believed(event, origin)
+    };
+    Ok(ordered(text.lines().filter_map(event).collect()))
+}
+
+/// The events of the file, in its order.
+fn ordered(mut events: Vec<Event>) -> Vec<Event> {
+    let mut latest = Timestamp::MIN;
+    for (line, event) in events.iter_mut().enumerate() {
+        latest = latest.max(event.checked);
+        event.at = (latest, line + 1);
+    }
+    events
+}
+
+/// Anybody may say that a check was failed: a keep then asks for more. That one was passed is believed of this user's lab only.
+fn believed(event: Event, origin: Origin) -> Option<Event> {
+    (!event.passed || origin == Origin::Own).then_some(event)
 }
 
 /// The same events as the records tell them. An older lab did not ask for further sealed runs: there a later keep counts.
@@ -123,14 +167,22 @@ fn of_records(index: &RunIndex) -> Vec<Event> {
             summary.decision.as_ref().is_some_and(|d| d.status == Status::Keep && d.commit.is_some());
         let passed = held_out.outcome == Outcome::Pass;
         let older = if passed && is_kept { AFTER_A_REFUSAL } else { 1 };
+        let sealed_runs = held_out.sealed_runs.unwrap_or(older);
+        // A pass of fewer runs counts for nothing. Of another the record is read: nobody signed the summary.
+        let counts = !passed || sealed_runs >= AFTER_A_REFUSAL;
+        let origin = || index.store().read(summary.id).map_or(Origin::Unsigned, |record| record.origin);
+        if !counts || (passed && origin() != Origin::Own) {
+            continue;
+        }
         events.push(Event {
             run: summary.id,
             checked: held_out.checked,
             passed,
-            sealed_runs: held_out.sealed_runs.unwrap_or(older),
+            sealed_runs,
             kernel: summary.kernel.clone(),
             problem: None,
             tokens: held_out.tokens.clone(),
+            at: (held_out.checked, 0),
         });
     }
     events
@@ -149,6 +201,7 @@ mod tests {
             kernel: kernel.into(),
             problem: Some(format!("problem of {}", kernel.trim_end_matches(char::is_numeric))),
             tokens: Some(tokens.into()),
+            at: (Timestamp::from_second(second).unwrap_or_default(), 0),
         }
     }
 
@@ -180,5 +233,15 @@ mod tests {
         }
         let again = [refused.clone(), event(2, "a", "x", true, 8), event(3, "a", "y", false, 2)];
         assert!(asks(&again, "a", "other"));
+    }
+
+    #[test]
+    fn an_older_pass_makes_no_later_refusal_good_whatever_the_clock_says() {
+        // Eight runs were passed while the clock was ahead; then it was set back, and a check was failed.
+        let mut events = vec![event(9, "a", "x", true, 8), event(2, "a", "bad", false, 0)];
+        let other = event(99, "a", "other", false, 0);
+        assert!(is_refused(&ordered(events.clone()), &other));
+        events.push(event(3, "a", "y", true, 8));
+        assert!(!is_refused(&ordered(events), &other));
     }
 }

@@ -4,6 +4,7 @@ use crate::inputs::{self, Include};
 use crate::repo::{Project, Repo, blob_in, filters, head_commit};
 use anyhow::{Context, Result};
 use git2::{Commit, Repository};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// More local includes than this are not followed.
@@ -35,8 +36,8 @@ pub fn write_incumbent(repo: &Repo, project: &Project, tree: &Path) -> Result<Ve
         let bytes = filters::on_disk(git, project, &commit, &file.path)?;
         let path = tree.join(&file.path);
         let write = || {
-            std::fs::create_dir_all(path.parent().unwrap_or(tree))?;
-            std::fs::write(&path, bytes)
+            project.files().create_dir_all(path.parent().unwrap_or(tree))?;
+            project.files().create(&path)?.write_all(&bytes)
         };
         write().with_context(|| format!("cannot write {}", path.display()))?;
     }

@@ -7,6 +7,7 @@ use crate::run::{Ending, RunStart};
 use jiff::Timestamp;
 use lab_protocol::report::{Measure, Report};
 use serde::{Deserialize, Serialize};
+use std::path::{Component, Path};
 
 /// One file that a verdict depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,7 +27,12 @@ pub struct Decision {
     /// The trailers under it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trailers: Vec<Trailer>,
+    /// The time of day. The clock may be set back: see [`Decision::order`].
     pub decided: Timestamp,
+    /// Counts the decisions of this clone, from 1: a later decision has a greater number. 0 in the records of an older lab,
+    /// whose decisions came before all others, in the order of their times.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub order: u64,
     /// The commit that holds the judged bytes, hex; `None` until it is made.
     pub commit: Option<String>,
     /// Whether a keep made that commit; it did not if HEAD held the bytes already. `None` of a discard, and in the records
@@ -37,6 +43,17 @@ pub struct Decision {
     pub row: Option<Row>,
     /// The row is in the ledger.
     pub row_written: bool,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl Decision {
+    /// What decisions are sorted by: their own order, and the time of those that have none.
+    pub fn position(&self) -> (u64, Timestamp) {
+        (self.order, self.decided)
+    }
 }
 
 /// The outcome of the held-out check. See [`crate::runner::held_out`].
@@ -99,6 +116,19 @@ impl Sandbox {
     }
 }
 
+/// Who wrote a record. Only this user's lab signs one so that this user's lab believes it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// This user's lab: the signature is right, or this process made the record.
+    Own,
+    /// An earlier version, which signed nothing, or anybody else.
+    #[default]
+    Unsigned,
+    /// Somebody else's lab, or a file that was changed since: the signature is wrong.
+    Foreign,
+}
+
 /// Version of the format that this lab writes.
 const VERSION: u32 = 1;
 
@@ -109,6 +139,9 @@ pub struct Record {
     pub version: u32,
     /// Version of the lab that wrote the record.
     pub lab: String,
+    /// Found out when the record is read; stands in no file.
+    #[serde(skip)]
+    pub origin: Origin,
     #[serde(flatten)]
     pub start: RunStart,
     /// Every file that the verdict depends on, the kernel first.
@@ -144,12 +177,27 @@ pub struct Record {
     pub undone: Vec<Decision>,
 }
 
+/// Whether a path of a record lies below the root of the work tree.
+pub(crate) fn is_inside(path: &str) -> bool {
+    Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
+}
+
+/// See [`Record::is_foreign`].
+pub(crate) fn is_foreign(origin: Origin, decision: Option<&Decision>) -> bool {
+    match origin {
+        Origin::Own => false,
+        Origin::Unsigned => decision.is_none_or(|decision| decision.commit.is_none()),
+        Origin::Foreign => true,
+    }
+}
+
 impl Record {
     /// The record of a run that has just begun.
     pub fn begun(start: RunStart, inputs: Vec<InputFile>, command: String) -> Self {
         Record {
             version: VERSION,
             lab: env!("CARGO_PKG_VERSION").to_owned(),
+            origin: Origin::Own,
             start,
             inputs,
             command,
@@ -194,6 +242,12 @@ impl Record {
     pub fn objective(&self) -> Option<Measure> {
         let own = || self.verdict.as_ref().and_then(|verdict| verdict.objective);
         self.sealed().map(|sealed| sealed.objective).or_else(own)
+    }
+
+    /// Whether the record is to be called foreign: it has another's signature, or it has none and nothing was decided about
+    /// its run. An earlier version signed nothing, so its decided runs are shown as before.
+    pub fn is_foreign(&self) -> bool {
+        is_foreign(self.origin, self.decision.as_ref())
     }
 
     /// Measured on an emulated device.

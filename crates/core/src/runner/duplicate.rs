@@ -6,15 +6,15 @@
 
 use crate::project::Project;
 use crate::repo::{self, Repo};
-use crate::run::record::Record;
+use crate::run::record::{Origin, Record};
 use crate::run::verdict::Outcome;
 use crate::run::{Reason, RunId, RunStart};
 use crate::runner::event::RunEvent;
 use crate::runner::follow::Follow;
 use crate::runner::process::Control;
-use crate::store::{DecisionLock, RunIndex, RunStore, RunSummary};
+use crate::store::{RunIndex, RunStore, RunSummary, decision_lock};
 use jiff::Timestamp;
-use lab_system::file_lock;
+use lab_system::root::Access;
 use std::fs::{self, File, TryLockError};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -45,8 +45,9 @@ pub(super) enum Followed {
 
 /// The lock under which a run begins. `None` if it cannot be taken: the inputs are then judged twice at worst.
 pub(super) fn lock(project: &Project) -> Option<File> {
-    fs::create_dir_all(&project.lab_dir).ok()?;
-    file_lock::wait(&project.lab_dir.join("begin.lock"), File::options().create(true).append(true)).ok()
+    let files = project.files();
+    files.create_dir_all(&project.lab_dir).ok()?;
+    files.wait_for_lock(&project.lab_dir.join("begin.lock"), Access::Append).ok()
 }
 
 /// The run that `own` would repeat, if there is one.
@@ -62,7 +63,7 @@ pub(super) fn find(project: &Project, repo: &Repo, store: &RunStore, own: &Recor
         counts && is_same(own, record) && gives_way(own.start.reason, record)
     });
     let start = found.or_else(|| of_incumbent(project, repo, store, own))?.start;
-    let log = File::open(store.log(start.id)).ok()?;
+    let log = store.open_log(start.id).ok()?;
     Some(Duplicate { store: store.clone(), start, log })
 }
 
@@ -87,6 +88,7 @@ fn is_same(own: &Record, other: &Record) -> bool {
         && other.target.is_some()
         && other.target == own.target
         && !other.start.is_check()
+        && other.origin == Origin::Own
 }
 
 fn has_verdict(record: &Record) -> bool {
@@ -184,11 +186,12 @@ impl Duplicate {
 /// Marks the run of a screen as that of a command, so that the next command judges again. While a decision is in progress the
 /// record stays as it is.
 pub(super) fn claim(project: &Project, record: &mut Record) {
-    let Ok(Some(lock)) = DecisionLock::take_if_free(project) else { return };
-    let Ok(mut now) = lock.store.read(record.start.id) else { return };
+    let Ok(Some(_lock)) = decision_lock::hold_if_free(project) else { return };
+    let store = RunStore::new(&project.lab_dir);
+    let Ok(mut now) = store.read(record.start.id) else { return };
     if now.start == record.start && now.verdict == record.verdict {
         now.start.reason = Reason::Command;
-        if lock.write(&now).is_ok() {
+        if store.write(&now).is_ok() {
             *record = now;
         }
     }

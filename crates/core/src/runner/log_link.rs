@@ -14,7 +14,7 @@ pub(super) fn point_to(project: &Project, folder: &Path) {
     let link = project.home.join(LOG);
     match fs::read_link(&link) {
         Ok(old) if old.to_string_lossy().contains(".lab/") => {
-            let _ = fs::remove_file(&link);
+            let _ = project.files().remove_file(&link);
         }
         Ok(_) => return,
         Err(_) if link.exists() => return,

@@ -13,7 +13,7 @@ use crate::disk::stamp::{Stamp, stamp};
 use crate::project::Project;
 use crate::repo::Notes;
 use crate::run::RunId;
-use crate::run::record::Record;
+use crate::run::record::{Origin, Record, is_inside};
 use crate::store::decision_lock::{self, Position};
 use crate::store::run_store::RunStore;
 use crate::store::summary::RunSummary;
@@ -116,22 +116,23 @@ impl RunIndex {
     pub fn refresh(&mut self) {
         if self.read_changed(|_| true) >= WORTH_WRITING {
             // Where the index cannot be written, the next start takes longer and nothing else happens.
-            let _ = file::store(&self.index, self.seen, &self.known);
+            let _ = file::store(self.store.files(), &self.index, self.seen, &self.known);
         }
     }
 
     /// Keeps the summaries that are `wanted`. Returns how many records were read.
     fn read_changed(&mut self, mut wanted: impl FnMut(&RunSummary) -> bool) -> usize {
         if !std::mem::replace(&mut self.is_loaded, true)
-            && let Some((seen, known)) = file::load(&self.index, &mut wanted)
+            && let Some((seen, known)) = file::load(self.store.files(), &self.index, &mut wanted)
         {
             self.seen = seen;
             self.known = known;
         }
-        let (seen, decided) = decision_lock::changed_since(&self.lab_dir, self.seen);
+        let (seen, decided) = decision_lock::changed_since(self.store.files(), &self.lab_dir, self.seen);
         self.seen = seen;
         // Taken before the folder is listed: a run that comes in between is found by the next refresh.
-        let listed = stamp(&self.lab_dir.join("runs"));
+        let files = self.store.files().clone();
+        let listed = stamp(&files, self.store.runs());
         if listed.is_none() || self.listed != listed {
             self.ids = self.store.ids();
             self.listed = listed;
@@ -143,7 +144,7 @@ impl RunIndex {
             let stays =
                 |known: &Known| known.has_verdict && decided.as_ref().is_some_and(|ids| !ids.contains(&id));
             let known = self.known.get(&id);
-            let stamp = || stamp(&self.store.record(id));
+            let stamp = || stamp(&files, &self.store.record(id));
             match (known, self.damaged.get(&id)) {
                 (Some(known), _) if at < NEWEST => stays(known) && Some(known.stamp) == stamp(),
                 (Some(known), _) => stays(known),
@@ -186,6 +187,11 @@ impl RunIndex {
         self.damaged.values().rev().map(|(_, problem)| problem.clone()).collect()
     }
 
+    /// The runs with damaged records, newest first.
+    pub fn damaged(&self) -> impl Iterator<Item = RunId> {
+        self.damaged.keys().rev().copied()
+    }
+
     /// The newest run that `wanted` accepts, with its whole record.
     pub fn find(&self, wanted: impl Fn(&RunSummary) -> bool) -> Option<Record> {
         self.newest().filter(|b| wanted(b)).find_map(|b| self.store.read(b.id).ok())
@@ -201,7 +207,11 @@ impl RunIndex {
         if self.in_notes.tip != notes.tip() {
             self.in_notes = InNotes { tip: notes.tip(), summaries: HashMap::new() };
         }
-        let read = || serde_json::from_str(&notes.note(commit)?).ok();
+        // A note is another clone's, whatever it says of itself.
+        let read = || {
+            let summary: RunSummary = serde_json::from_str(&notes.note(commit)?).ok()?;
+            is_inside(&summary.kernel).then_some(RunSummary { origin: Origin::Unsigned, ..summary })
+        };
         self.in_notes.summaries.entry(commit.to_owned()).or_insert_with(read).as_ref()
     }
 }

@@ -21,6 +21,11 @@ pub enum NotAllowed {
     NoRun { argument: String },
     #[error("run {0} was a check: a check gives no verdict that could be decided")]
     Check(RunId),
+    #[error(
+        "run {run} is foreign: its record was written by somebody else's lab, or by a version that signed none. Judge the \
+         bytes again (`lab run{argument}`)"
+    )]
+    Foreign { run: RunId, argument: String },
     #[error("run {run} judged {judged}, not {kernel}: name that kernel")]
     OtherKernel { run: RunId, judged: String, kernel: String },
     #[error("needs a passing verdict: run {run} came to {word}")]
@@ -69,8 +74,18 @@ pub enum NotAllowed {
     IncumbentOnDisk { kernel: String },
     #[error("run {run} judged the incumbent's own bytes: there is nothing to discard")]
     IncumbentJudged { run: RunId },
+    #[error(
+        "{subject} is foreign: its record was written by somebody else's lab, or by a version that signed none, so it \
+         cannot be undone here: `git reset --soft HEAD^` takes a commit back by hand, and `lab restore` puts a kernel back"
+    )]
+    ForeignDecision { subject: String },
     #[error("nothing was decided about {kernel} yet")]
     NothingDecided { kernel: String },
+    #[error(
+        "the record of run {run} is damaged, and it may hold the last decision: mend .lab/runs/{run}/record.json (the note \
+         of its commit is a copy: `git notes --ref=lab show COMMIT`), or remove .lab/runs/{run} to forget the run"
+    )]
+    Damaged { run: RunId },
     #[error("{subject} cannot be undone: {work}")]
     LaterWork { subject: String, work: String },
     #[error(
@@ -103,6 +118,8 @@ impl fmt::Display for Hint<'_> {
             NotAllowed::RunInProgress(run) => write!(f, "run {run} in progress"),
             NotAllowed::NoRun { .. } => f.write_str("needs a verdict"),
             NotAllowed::Check(run) => write!(f, "run {run} was a check"),
+            NotAllowed::Foreign { run, .. } => write!(f, "run {run} is foreign: judge again"),
+            NotAllowed::ForeignDecision { .. } => f.write_str("the last decision is foreign"),
             NotAllowed::OtherKernel { run, .. } => write!(f, "run {run} judged another kernel"),
             NotAllowed::NotJudged { .. } => f.write_str("needs a verdict"),
             NotAllowed::NoPass { .. } => f.write_str("needs a passing verdict"),
@@ -132,6 +149,7 @@ impl fmt::Display for Hint<'_> {
                 f.write_str("the incumbent's own bytes")
             }
             NotAllowed::NothingDecided { .. } => f.write_str("nothing was decided yet"),
+            NotAllowed::Damaged { run } => write!(f, "the record of run {run} is damaged"),
             NotAllowed::LaterWork { work, .. } => f.write_str(work),
             NotAllowed::OlderLab { .. } => f.write_str("an older lab made the keep"),
         }

@@ -5,11 +5,10 @@ use crate::disk::stamp::Stamp;
 use crate::run::RunId;
 use crate::store::decision_lock::Position;
 use crate::store::summary::RunSummary;
-use lab_system::atomic_file::NewFile;
+use lab_system::root::{Access, Root};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 /// A line of the index: the summary, and the stamp of the record's file when it was read.
@@ -30,23 +29,31 @@ struct Header {
 
 const VERSION: u32 = 3;
 
+/// Most bytes of an index, and of a line of it. A larger one is read from the records again.
+const LIMIT: u64 = 256 << 20;
+const LINE_LIMIT: u64 = 1 << 20;
+
 /// Reads the index; `None` where there is none, it is damaged, or another version of the lab wrote it. Reads line by
 /// line: the whole text would take more memory than what is kept of it. Keeps the summaries that are `wanted`.
 pub fn load(
+    files: &Root,
     index: &Path,
     mut wanted: impl FnMut(&RunSummary) -> bool,
 ) -> Option<(Position, BTreeMap<RunId, Known>)> {
-    let mut file = BufReader::with_capacity(64 * 1024, fs::File::open(index).ok()?);
+    let mut file = BufReader::with_capacity(64 * 1024, files.open(index, Access::Read).ok()?.take(LIMIT));
     let mut line = Vec::new();
-    file.read_until(b'\n', &mut line).ok()?;
+    let mut next = |line: &mut Vec<u8>| -> Option<usize> {
+        line.clear();
+        (&mut file).take(LINE_LIMIT).read_until(b'\n', line).ok()
+    };
+    next(&mut line)?;
     let header: Header = serde_json::from_slice(&line).ok()?;
     if header.version != VERSION {
         return None;
     }
     let mut known = BTreeMap::new();
     loop {
-        line.clear();
-        if file.read_until(b'\n', &mut line).ok()? == 0 {
+        if next(&mut line)? == 0 {
             return Some((header.seen, known));
         }
         let entry: Entry = serde_json::from_slice(&line).ok()?;
@@ -55,23 +62,26 @@ pub fn load(
 }
 
 /// Replaces the index in one step. It is not synced to disk: a lost index is read from the records again.
-pub fn store(index: &Path, seen: Position, known: &BTreeMap<RunId, Known>) -> std::io::Result<()> {
+pub fn store(
+    files: &Root,
+    index: &Path,
+    seen: Position,
+    known: &BTreeMap<RunId, Known>,
+) -> std::io::Result<()> {
     #[derive(Serialize)]
     struct Line<'a> {
         stamp: Stamp,
         #[serde(rename = "brief")]
         summary: &'a RunSummary,
     }
-    let mut file = NewFile::beside(index)?;
-    let mut out = BufWriter::with_capacity(64 * 1024, &mut file);
-    serde_json::to_writer(&mut out, &Header { version: VERSION, seen })?;
-    out.write_all(b"\n")?;
-    for Known { stamp, summary, .. } in known.values() {
-        let Some(summary) = summary else { continue };
-        serde_json::to_writer(&mut out, &Line { stamp: *stamp, summary })?;
+    files.replace_with(index, |out| {
+        serde_json::to_writer(&mut *out, &Header { version: VERSION, seen })?;
         out.write_all(b"\n")?;
-    }
-    out.flush()?;
-    drop(out);
-    file.replace(index)
+        for Known { stamp, summary, .. } in known.values() {
+            let Some(summary) = summary else { continue };
+            serde_json::to_writer(&mut *out, &Line { stamp: *stamp, summary })?;
+            out.write_all(b"\n")?;
+        }
+        Ok(())
+    })
 }
