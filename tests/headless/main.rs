@@ -19,6 +19,7 @@ mod foreign;
 mod held_out;
 mod hostile;
 mod includes;
+mod interrupted_builds;
 mod json;
 mod lab;
 mod measure;

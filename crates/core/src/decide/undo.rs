@@ -17,6 +17,7 @@ use crate::run::experiment::Status;
 use crate::run::record::Origin;
 use crate::store::RunIndex;
 use anyhow::{Context, Result, ensure};
+use std::path::Path;
 use std::result::Result as StdResult;
 
 /// A decision that can be taken back now.
@@ -61,6 +62,10 @@ pub fn undoable(repo: &Repo, project: &Project, index: &RunIndex) -> StdResult<U
         return Err(NotAllowed::NothingDecided { kernel: snapshot.kernel }.into());
     };
     let (subject, name) = (last.subject(), &project.kernel_name);
+    // The index may say otherwise: nobody signed it, and the key may be another one since.
+    if index.store().read(last.run)?.origin != Origin::Own {
+        return Err(NotAllowed::ForeignDecision { subject }.into());
+    }
     let question = match (last.status, last.made) {
         (Status::Keep, Some(true)) => format!(
             "undo the keep of {subject}: HEAD goes back by that commit, {name} stays as it is on disk"
@@ -122,6 +127,16 @@ pub(super) fn plan_older(
     on_disk: Option<&str>,
 ) -> Result<StdResult<(Intent, Vec<String>), String>> {
     let record = locked.lock.store.read(run)?;
+    if record.origin != Origin::Own {
+        let why = format!(
+            "the undo of run {run} that an earlier lab began is left: the record of that run is foreign"
+        );
+        return Ok(Err(why));
+    }
+    // The lab that ended halfway may have worked on another kernel.
+    let kernel = Some(&record.start.kernel).filter(|kernel| **kernel != project.kernel_name);
+    let of_run = kernel.and_then(|kernel| Project::open(&project.root, Some(Path::new(kernel))).ok());
+    let project = of_run.as_ref().unwrap_or(project);
     let kept = record.decision.as_ref().filter(|d| d.made == Some(true)).and_then(|d| d.commit.as_deref());
     if let Some(commit) = kept
         && repo::leads_to_head(&locked.repo, commit)?
