@@ -79,7 +79,9 @@ fn a_lab_folder_that_git_tracks_is_refused() {
 
 #[test]
 fn links_below_the_lab_folder_are_not_followed() {
-    for name in ["screen.lock", "decide.lock", "unfinished.json", "refusals.jsonl", "runs/index.jsonl"] {
+    for name in
+        ["screen.lock", "decide.lock", "begin.lock", "unfinished.json", "refusals.jsonl", "runs/index.jsonl"]
+    {
         let lab = judged();
         let path = lab.path(".lab").join(name);
         let _ = fs::remove_file(&path);
@@ -108,6 +110,7 @@ fn links_below_the_lab_folder_are_not_followed() {
 #[test]
 fn a_lock_that_is_a_link_is_named_with_the_remedy() {
     let lab = judged();
+    assert!(lab.path(".lab/begin.lock").exists(), "runs begin one after the other");
     fs::remove_file(lab.path(".lab/decide.lock")).unwrap_or_default();
     symlink(lab.path("../home/.bashrc"), lab.path(".lab/decide.lock")).unwrap();
     lab.lab("keep -m x").is(1).says("decide.lock is a link, and lab follows no link there: remove it");

@@ -47,7 +47,7 @@ pub(super) enum Followed {
 pub(super) fn lock(project: &Project) -> Option<File> {
     let files = project.files();
     files.create_dir_all(&project.lab_dir).ok()?;
-    files.wait_for_lock(&project.lab_dir.join("begin.lock"), Access::Append).ok()
+    files.wait_for_lock(&project.lab_dir.join("begin.lock"), Access::ReadAppend).ok()
 }
 
 /// The run that `own` would repeat, if there is one.
@@ -123,6 +123,7 @@ impl Duplicate {
     }
 
     /// Tells the lines of the run as its own process does, and returns what it came to.
+    #[allow(clippy::disallowed_methods, reason = "/dev/null is no file of a repository")]
     pub(super) fn follow(
         mut self,
         project: &Project,
