@@ -29,6 +29,7 @@ pub struct Watchdog {
 
 impl Watchdog {
     /// Call this while the terminal still has the modes to be restored.
+    #[allow(clippy::disallowed_methods, reason = "the shell writes sequences of its own to the terminal")]
     pub fn start() -> io::Result<Self> {
         let modes = Command::new("stty").arg("-g").stdin(Stdio::inherit()).stderr(Stdio::null()).output()?;
         let modes = String::from_utf8_lossy(&modes.stdout).trim().to_owned();

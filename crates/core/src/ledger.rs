@@ -5,8 +5,10 @@
 //! cannot be read is reported and not repaired.
 
 mod edit;
+mod once;
 
 pub use edit::{Edit, replace};
+pub use once::{append_once, length};
 
 use crate::project::Project;
 use crate::run::experiment::{Row, UnknownWord};

@@ -107,6 +107,7 @@ impl Newer {
 ///     running: None,
 ///     deciding: false,
 ///     last_decision: None,
+///     damaged: None,
 /// };
 /// let keep = allowed(&nothing_judged).keep.unwrap_err();
 /// assert_eq!(keep, NotAllowed::NoRun { argument: String::new() });
@@ -125,6 +126,9 @@ fn keep(snapshot: &Snapshot) -> Result<Keep, NotAllowed> {
     match run.outcome {
         None => return Err(NotAllowed::RunInProgress(run.id)),
         Some(Outcome::Void) => return Err(no_pass),
+        Some(Outcome::NotJudged) => {
+            return Err(NotAllowed::NotJudged { kernel: snapshot.kernel.clone(), argument: argument() });
+        }
         Some(Outcome::Pass | Outcome::Fail | Outcome::Crash) => {}
     }
     // The rules below are about the judged bytes. Newer bytes come first: nothing below is about them.
@@ -199,6 +203,9 @@ fn discard(snapshot: &Snapshot) -> Result<Discard, NotAllowed> {
 
 fn undo(snapshot: &Snapshot) -> Result<(), NotAllowed> {
     snapshot.idle()?;
+    if let Some(run) = snapshot.damaged {
+        return Err(NotAllowed::Damaged { run });
+    }
     let Some(last) = &snapshot.last_decision else {
         return Err(NotAllowed::NothingDecided { kernel: snapshot.kernel.clone() });
     };

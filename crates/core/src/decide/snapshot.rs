@@ -6,10 +6,10 @@ use crate::inputs::{Inputs, KernelError, Role};
 use crate::project::Project;
 use crate::repo::{self, Repo};
 use crate::rules;
-use crate::run::Fingerprint;
 use crate::run::record::{Origin, Record};
 use crate::run::verdict::Outcome;
-use crate::store::{RunIndex, RunSummary};
+use crate::run::{Fingerprint, RunId};
+use crate::store::{RunIndex, RunSummary, decision_lock};
 use anyhow::Result;
 use std::path::Path;
 use std::result::Result as StdResult;
@@ -27,6 +27,7 @@ pub fn snapshot(
         Ok(inputs) => Ok(read_present(repo, project, index, inputs)?),
         Err(why) => Err(why.to_string()),
     };
+    let last_decision = last_decision(project, index);
     Ok(Snapshot {
         kernel: project.kernel_name.clone(),
         argument: project.argument.clone(),
@@ -37,7 +38,8 @@ pub fn snapshot(
         candidate: candidate.map(Candidate::from),
         running: None,
         deciding: false,
-        last_decision: last_decision(project, index),
+        damaged: damaged(project, index, last_decision.as_ref().map(|last| last.run)),
+        last_decision,
     })
 }
 
@@ -70,7 +72,7 @@ fn last_decision(project: &Project, index: &RunIndex) -> Option<LastDecision> {
         Some((summary.id, summary.origin != Origin::Own, decision, decision.commit.clone()?))
     });
     let (run, is_foreign, decision, commit) =
-        decided.max_by_key(|(_, is_foreign, decision, _)| (!is_foreign, decision.decided))?;
+        decided.max_by_key(|(_, is_foreign, decision, _)| (!is_foreign, decision.position()))?;
     Some(LastDecision {
         run,
         status: decision.status,
@@ -82,22 +84,41 @@ fn last_decision(project: &Project, index: &RunIndex) -> Option<LastDecision> {
     })
 }
 
+/// A run whose record is damaged, and which may have been decided after the run `last`. The list of records that decisions
+/// wrote tells; where it does not go back so far, a newer run counts.
+fn damaged(project: &Project, index: &RunIndex, last: Option<RunId>) -> Option<RunId> {
+    let damaged: Vec<RunId> = index.damaged().collect();
+    if damaged.is_empty() {
+        return None;
+    }
+    let written = decision_lock::written(&project.files(), &project.lab_dir);
+    let place = |run: RunId| written.iter().rposition(|written| *written == run);
+    let is_later = |run: &RunId| match (place(*run), last.and_then(place)) {
+        (Some(at), Some(last)) => at > last,
+        (Some(_), None) => true,
+        (None, Some(_)) => false,
+        (None, None) => last.is_none_or(|last| *run > last),
+    };
+    damaged.into_iter().find(is_later)
+}
+
 /// The run that a decision without a number is about: the newest ended run that judged exactly the present bytes. A run
 /// of the same bytes that is still in progress (of a screen that is open beside) counts only if none has ended. If the
 /// present bytes were never judged, use the last run; its decision tells what is newer.
 pub fn default_run(project: &Project, index: &RunIndex, present: Option<&Fingerprint>) -> Option<Record> {
     let ours = |summary: &RunSummary| summary.judges(project) && Some(&summary.fingerprint) == present;
     // A record without an ending is of a lab that died before the run ended.
-    let judged = |summary: &RunSummary| summary.ending.is_some() && summary.outcome() != Some(Outcome::Void);
+    let judged =
+        |summary: &RunSummary| summary.ending.is_some() && summary.outcome().is_none_or(Outcome::is_verdict);
     let ended = index.find(|summary| ours(summary) && judged(summary));
     let in_progress = || index.find(|summary| ours(summary) && summary.verdict.is_none());
     ended.or_else(in_progress).or_else(|| last(project, index))
 }
 
-/// The last run of this kernel. A void run (a newer save ended it) is passed over for the last verdict before it, if
-/// there is any.
+/// The last run of this kernel. A run without a verdict (a newer save ended it, or nothing was judged) is passed over for
+/// the last verdict before it, if there is any.
 pub fn last(project: &Project, index: &RunIndex) -> Option<Record> {
     let ours = |summary: &RunSummary| summary.judges(project);
-    let not_void = index.find(|summary| ours(summary) && summary.outcome() != Some(Outcome::Void));
-    not_void.or_else(|| index.find(ours))
+    let judged = index.find(|summary| ours(summary) && summary.outcome().is_none_or(Outcome::is_verdict));
+    judged.or_else(|| index.find(ours))
 }

@@ -9,8 +9,9 @@ use crate::project::Project;
 use crate::repo::{self, Notes, Repo};
 use crate::run::RunId;
 use crate::run::experiment::{Experiment, Row, Status};
-use crate::run::record::Record;
+use crate::run::record::{Decision, Record};
 use crate::store::{RunIndex, RunSummary};
+use jiff::Timestamp;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 /// Every experiment that was decided, of every kernel in the repository.
@@ -37,13 +38,14 @@ pub fn missing(repo: &Repo, project: &Project) -> Vec<Record> {
     let mut index = RunIndex::open(project);
     let runs = read(repo, project, &mut index).1;
     let mut missing: Vec<Record> = runs.into_iter().filter_map(|id| index.store().read(id).ok()).collect();
-    missing.sort_by_key(|r| r.decision.as_ref().map(|d| d.decided));
+    missing.sort_by_key(|r| r.decision.as_ref().map(Decision::position));
     missing
 }
 
 fn read(repo: &Repo, project: &Project, index: &mut RunIndex) -> (History, Vec<RunId>) {
     let mut problems = index.problems();
     let notes = Notes::of(repo);
+    let positions = positions(index);
     let (mut experiments, mut missing) = (Vec::new(), Vec::new());
     for emulated in [false, true] {
         let ledger = ledger::read(&ledger::path(project, emulated));
@@ -67,7 +69,8 @@ fn read(repo: &Repo, project: &Project, index: &mut RunIndex) -> (History, Vec<R
                 }
             };
             let experiment = Experiment::new(row, run, emulated, summary);
-            last = experiment.decided.or(last);
+            let own = run.and_then(|run| positions.get(&run).copied());
+            last = own.or_else(|| experiment.decided.map(|at| (at, 0))).or(last);
             experiments.push((last, experiment));
         }
         // A row whose description somebody changed by hand is not missing.
@@ -81,6 +84,20 @@ fn read(repo: &Repo, project: &Project, index: &mut RunIndex) -> (History, Vec<R
     }
     experiments.sort_by_key(|(when, _)| *when);
     (History { experiments: experiments.into_iter().map(|(_, e)| e).collect(), problems }, missing)
+}
+
+/// Where each decision of this clone stands among all: at its time, but never before the decision that was made before it.
+/// The clock may have been set back in between. The second number orders decisions of the same time.
+fn positions(index: &RunIndex) -> HashMap<RunId, (Timestamp, u64)> {
+    let decided = index.newest().filter_map(|summary| Some((summary.id, summary.decision.as_ref()?)));
+    let mut decided: Vec<_> = decided.map(|(run, decision)| (decision.position(), run)).collect();
+    decided.sort_unstable();
+    let mut latest = Timestamp::MIN;
+    let position = |((order, at), run): ((u64, Timestamp), RunId)| {
+        latest = latest.max(at);
+        (run, (latest, order))
+    };
+    decided.into_iter().map(position).collect()
 }
 
 /// Joins rows with records: the run of each row, if its record is here, and the decided runs without a row.

@@ -1,16 +1,21 @@
 //! The record of an experiment as a git note of its commit, in `refs/notes/lab`.
 
-use super::commit::{any_signature, introduced};
-use super::{Project, Repo, blob_in, find, head_commit};
+use super::commit::introduced;
+use super::identity::any_signature;
+use super::{Project, Repo, blob_in, find, head_commit, locks};
 use anyhow::Result;
 
 const NOTES: &str = "refs/notes/lab";
 
-/// Attaches a text to a commit, in place of an older one.
+/// Attaches a text to a commit, in place of an older one. Does nothing if the commit has this text already.
 pub fn note(repo: &Repo, commit: &str, text: &str) -> Result<()> {
     let git = &repo.git;
     let id = find(git, commit)?.id();
+    if git.find_note(Some(NOTES), id).is_ok_and(|note| note.message().ok() == Some(text)) {
+        return Ok(());
+    }
     let who = any_signature(git)?;
+    locks::clear_own_ref(git, NOTES)?;
     git.note(&who, &who, Some(NOTES), id, text, true)?;
     Ok(())
 }

@@ -187,6 +187,11 @@ impl RunIndex {
         self.damaged.values().rev().map(|(_, problem)| problem.clone()).collect()
     }
 
+    /// The runs with damaged records, newest first.
+    pub fn damaged(&self) -> impl Iterator<Item = RunId> {
+        self.damaged.keys().rev().copied()
+    }
+
     /// The newest run that `wanted` accepts, with its whole record.
     pub fn find(&self, wanted: impl Fn(&RunSummary) -> bool) -> Option<Record> {
         self.newest().filter(|b| wanted(b)).find_map(|b| self.store.read(b.id).ok())
@@ -294,7 +299,7 @@ mod tests {
         drop(log);
         index.refresh();
         assert_eq!(index.ended(), Some(id));
-        assert_eq!(index.newest().next().and_then(RunSummary::outcome), Some(Outcome::Crash));
-        assert!(index.find(|b| b.outcome() == Some(Outcome::Crash)).is_some());
+        assert_eq!(index.newest().next().and_then(RunSummary::outcome), Some(Outcome::NotJudged));
+        assert!(index.find(|b| b.outcome() == Some(Outcome::NotJudged)).is_some());
     }
 }

@@ -30,6 +30,10 @@ pub enum NotAllowed {
     OtherKernel { run: RunId, judged: String, kernel: String },
     #[error("needs a passing verdict: run {run} came to {word}")]
     NoPass { run: RunId, word: &'static str },
+    #[error(
+        "the present bytes of {kernel} were not judged: `lab run{argument}` judges them, or says why it cannot"
+    )]
+    NotJudged { kernel: String, argument: String },
     /// The text names the kernel, and says what to do.
     #[error("{why}")]
     Unreadable { kernel: String, why: String },
@@ -77,6 +81,11 @@ pub enum NotAllowed {
     ForeignDecision { subject: String },
     #[error("nothing was decided about {kernel} yet")]
     NothingDecided { kernel: String },
+    #[error(
+        "the record of run {run} is damaged, and it may hold the last decision: mend .lab/runs/{run}/record.json (the note \
+         of its commit is a copy: `git notes --ref=lab show COMMIT`), or remove .lab/runs/{run} to forget the run"
+    )]
+    Damaged { run: RunId },
     #[error("{subject} cannot be undone: {work}")]
     LaterWork { subject: String, work: String },
     #[error(
@@ -112,6 +121,7 @@ impl fmt::Display for Hint<'_> {
             NotAllowed::Foreign { run, .. } => write!(f, "run {run} is foreign: judge again"),
             NotAllowed::ForeignDecision { .. } => f.write_str("the last decision is foreign"),
             NotAllowed::OtherKernel { run, .. } => write!(f, "run {run} judged another kernel"),
+            NotAllowed::NotJudged { .. } => f.write_str("needs a verdict"),
             NotAllowed::NoPass { .. } => f.write_str("needs a passing verdict"),
             NotAllowed::Unreadable { kernel, .. } => write!(f, "{} cannot be read", file(kernel)),
             NotAllowed::Changed { files, .. } => match files.as_slice() {
@@ -139,6 +149,7 @@ impl fmt::Display for Hint<'_> {
                 f.write_str("the incumbent's own bytes")
             }
             NotAllowed::NothingDecided { .. } => f.write_str("nothing was decided yet"),
+            NotAllowed::Damaged { run } => write!(f, "the record of run {run} is damaged"),
             NotAllowed::LaterWork { work, .. } => f.write_str(work),
             NotAllowed::OlderLab { .. } => f.write_str("an older lab made the keep"),
         }

@@ -32,6 +32,8 @@ pub struct Snapshot {
     pub deciding: bool,
     /// The newest decision about this kernel.
     pub last_decision: Option<LastDecision>,
+    /// A run whose record is damaged, and which may have been decided later.
+    pub damaged: Option<RunId>,
 }
 
 impl Snapshot {
@@ -143,7 +145,7 @@ impl From<&Record> for Candidate {
 impl Candidate {
     /// The run has a verdict about its bytes, and no decision.
     pub fn is_undecided(&self) -> bool {
-        self.outcome.is_some_and(|outcome| outcome != Outcome::Void) && self.decided.is_none()
+        self.outcome.is_some_and(Outcome::is_verdict) && self.decided.is_none()
     }
 
     /// Why this run is none that could be decided, whatever its verdict.

@@ -9,6 +9,7 @@ fn outcomes() -> impl Strategy<Value = Outcome> {
         1 => Just(Outcome::Fail),
         1 => Just(Outcome::Crash),
         1 => Just(Outcome::Void),
+        1 => Just(Outcome::NotJudged),
     ]
 }
 
@@ -116,6 +117,7 @@ fn snapshots() -> impl Strategy<Value = Snapshot> {
                 running,
                 deciding,
                 last_decision,
+                damaged: None,
             }
         },
     )
