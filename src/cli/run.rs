@@ -5,6 +5,7 @@ use super::interrupt::end_on_signals;
 use super::json::decision::DecisionReport;
 use super::json::run::RunReport;
 use super::{JsonArg, KernelArg, answer, code, complain, failed, open, say, say_batch};
+use crate::confinement;
 use clap::Args;
 use lab_core::objective::Objective;
 use lab_core::project::Project;
@@ -146,7 +147,7 @@ fn go_on(project: &Project, options: &RunArgs) -> Option<ExitCode> {
 fn judge(project: &Project, options: &RunArgs, reason: Reason) -> std::result::Result<Record, NotRun> {
     let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
     end_on_signals(control.clone())?;
-    let spec = RunSpec { device: options.device, ..RunSpec::new(reason) };
+    let spec = RunSpec { device: options.device, confinement: confinement::missing, ..RunSpec::new(reason) };
     execute::execute(project, &spec, &control, |event| match event {
         RunEvent::Progress(_, batch) if !options.json.json => say_batch(&batch),
         RunEvent::Joined(start) if !options.json.json => {

@@ -25,6 +25,7 @@ mod json;
 mod lab;
 mod measure;
 mod not_judged;
+mod options;
 mod own_harness;
 mod processes;
 mod rules;

@@ -148,6 +148,61 @@ fn an_untrusted_command_runs_after_a_yes_only() {
 }
 
 #[test]
+fn kernels_that_cannot_be_confined_run_after_a_yes_only() {
+    let mut world = World::new().unconfined();
+    world.tell("open");
+    assert!(world.words().contains("Trust this folder?"), "{}", world.screen(160, 45));
+    assert!(world.words().contains("they cannot be kept from your files here"));
+    world.tell("press n");
+    assert!(matches!(world.model.runs.running, Running::No));
+    assert!(world.words().contains("no verdict: this folder is not trusted"));
+    world.tell("press r; press y");
+    assert!(matches!(world.model.runs.running, Running::Live(_)));
+}
+
+#[test]
+fn a_long_command_is_run_once_all_of_its_lines_were_shown() {
+    let lines: Vec<String> = (1..=60).map(|n| format!("echo {n}")).collect();
+    let command = format!("{}\nrm -rf \u{202e}~", lines.join("\n"));
+    let mut world = World::new().external();
+    world.model.setup.external = Some(command);
+    world.tell("open");
+    // Before the question was drawn, and while its end was not, a yes does nothing.
+    world.tell("press y");
+    world.screen(100, 30);
+    for key in ["y", "G", "y", "down", "y", "up", "up", "y"] {
+        world.tell(&format!("press {key}"));
+        let screen = world.screen(100, 30);
+        assert!(matches!(world.model.runs.running, Running::No), "{screen}");
+        assert!(screen.contains("Trust this harness?") && !screen.contains("rm -rf"), "{screen}");
+    }
+    assert!(world.words().contains("yes is possible once all of the question was shown"));
+    world.tell("press g");
+    let mut pages = Vec::new();
+    while !world.screen(100, 30).contains("Run it?") {
+        pages.push(world.screen(100, 30));
+        assert!(pages.len() < 20, "the end never comes");
+        world.tell("press ctrl-d");
+    }
+    pages.push(world.screen(100, 30));
+    let all = pages.concat();
+    for n in 1..=60 {
+        assert!(all.contains(&format!("{n:>5} │ echo {n} ")), "{n}: {all}");
+    }
+    assert!(all.contains(r"   61 │ rm -rf \u{202e}~"), "{all}");
+    // Another width has other rows: they are read anew.
+    world.screen(60, 24);
+    world.tell("press y");
+    assert!(matches!(world.model.runs.running, Running::No));
+    while !world.screen(60, 24).contains("Run it?") {
+        world.tell("press ctrl-d");
+    }
+    world.screen(60, 24);
+    world.tell("press y");
+    assert!(matches!(world.model.runs.running, Running::Live(_)));
+}
+
+#[test]
 fn what_is_being_typed_answers_no_question() {
     let mut world = World::new().external();
     world.tell("open; press n; press :; save; type y");

@@ -9,6 +9,7 @@ use lab_core::decide::policy::{
 use lab_core::decide::{Decided, Described, Refusal, Restored, Undoable, Undone};
 use lab_core::history::History;
 use lab_core::message::Message;
+use lab_core::project::trust::{TrustMark, TrustRequest};
 use lab_core::repo::Head;
 use lab_core::run::experiment::{self, Experiment, Status as Word};
 use lab_core::run::record::{Decision, InputFile, Record};
@@ -21,14 +22,17 @@ use lab_core::text::sanitise::LogLine;
 use lab_protocol::report::Report;
 use lab_tui::event::Event;
 use lab_tui::reply::{Overview, RepositoryReply, RestoredKernel, RunLog};
+use std::path::Path;
 use std::sync::Arc;
 
 impl World {
     pub(super) fn start(&mut self, reason: Reason) {
         if !self.trusted {
-            let command = self.model.setup.external.clone().unwrap_or_default();
-            let file = "lab.toml".into();
-            self.answers.push_back(Event::Run(RunEvent::NeedsTrust { reason, command, file }));
+            let mark = TrustMark::of_folder(Path::new("/home/me/rmsnorm"));
+            let mut request = Box::new(TrustRequest::new("/home/me/rmsnorm/lab.toml".into(), mark));
+            request.command = self.model.setup.external.clone();
+            request.unconfined = self.unconfined.clone();
+            self.answers.push_back(Event::Run(RunEvent::NeedsTrust { reason, request }));
             return;
         }
         if let Some((start, report)) = self.live.take() {

@@ -9,6 +9,7 @@ mod work_tree;
 pub use work_tree::work_tree;
 
 use crate::config::Config;
+use crate::project::trust::TrustMark;
 use crate::text::shell::quote;
 use anyhow::{Context, Result, anyhow, bail};
 use lab_system::root::Root;
@@ -35,6 +36,8 @@ pub struct Project {
     /// The folder of the kernel. The built-in harness reads problem.toml and reference.cu in it.
     pub problem_dir: PathBuf,
     pub config: Config,
+    /// Names the trust in this folder and in lab.toml as it was read for `config`.
+    pub trust_mark: TrustMark,
     /// The argument that makes a command mean this kernel, with a blank before it. Empty where the command means it
     /// without an argument.
     pub argument: String,
@@ -56,8 +59,13 @@ impl Project {
             _ => error,
         })?;
         let config_file = Config::find(&start, &root);
-        let config =
-            config_file.as_deref().map(|file| Config::read(file, &root)).transpose()?.unwrap_or_default();
+        let (config, trust_mark) = match &config_file {
+            Some(file) => {
+                let (config, content) = Config::read_with_content(file, &root)?;
+                (config, TrustMark::of_config(file.parent().unwrap_or(&root), content.as_bytes()))
+            }
+            None => (Config::default(), TrustMark::of_folder(&root)),
+        };
         let home =
             config_file.as_deref().and_then(Path::parent).map_or_else(|| root.clone(), Path::to_path_buf);
         let wanted = match given {
@@ -87,6 +95,7 @@ impl Project {
             kernel_name,
             problem_dir,
             config,
+            trust_mark,
             argument,
         })
     }

@@ -45,6 +45,7 @@ pub struct Decision {
     pub row_written: bool,
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(number: &u64) -> bool {
     *number == 0
 }

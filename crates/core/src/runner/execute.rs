@@ -2,7 +2,7 @@
 
 use crate::inputs::{Inputs, KernelError};
 use crate::project::Project;
-use crate::project::trust::{self, Trust};
+use crate::project::trust::{self, Trust, TrustRequest};
 use crate::run::Reason;
 use crate::run::record::Record;
 use crate::run::verdict::{Outcome, Verdict};
@@ -14,17 +14,13 @@ use crate::runner::process::Control;
 use crate::runner::spec::RunSpec;
 use crate::store::RunStore;
 use lab_protocol::Exit;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Why no run started.
 #[derive(Debug, thiserror::Error)]
 pub enum NotRun {
-    #[error(
-        "{} wants to run `{command}`, and you have not trusted it yet. Read it, then `lab trust`",
-        file.display()
-    )]
-    NeedsTrust { command: String, file: PathBuf },
+    #[error("{0}")]
+    NeedsTrust(Box<TrustRequest>),
     #[error("{0}")]
     NoProblem(String),
     #[error(transparent)]
@@ -37,7 +33,7 @@ impl NotRun {
     /// The exit code of `lab run` and `lab check`.
     pub fn exit(&self) -> Exit {
         match self {
-            NotRun::NeedsTrust { .. } | NotRun::NoProblem(_) => Exit::Usage,
+            NotRun::NeedsTrust(_) | NotRun::NoProblem(_) => Exit::Usage,
             NotRun::Kernel(_) => Exit::NotBuilt,
             NotRun::Failed(_) => Exit::NOT_JUDGED,
         }
@@ -112,8 +108,8 @@ pub(super) fn begin<'a>(
 
 /// Checks that a run may start, and returns its inputs. Writes nothing.
 fn inputs_of(project: &Project, spec: &RunSpec) -> Result<Arc<Inputs>, NotRun> {
-    if let Trust::Needed { command, file } = trust::check(project)? {
-        return Err(NotRun::NeedsTrust { command, file });
+    if let Trust::Needed(request) = trust::check(project, || spec.unconfined(project))? {
+        return Err(NotRun::NeedsTrust(request));
     }
     if let Some(line) = project.config.harness.as_ref().filter(|_| spec.reason == Reason::Check) {
         return Err(NotRun::NoProblem(format!(

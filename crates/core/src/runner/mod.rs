@@ -14,11 +14,12 @@ pub mod supervise;
 
 use crate::inputs::Inputs;
 use crate::project::Project;
+use crate::project::trust::{self, Trust};
 use crate::run::Reason;
 use crate::run::record::Record;
 use crate::runner::execute::{Begun, NotRun};
 use crate::runner::process::Control;
-use crate::runner::spec::{RunSpec, own_program};
+use crate::runner::spec::{Confinement, RunSpec, own_program};
 use crate::runner::standby::Standby;
 use std::collections::HashSet;
 use std::io;
@@ -39,6 +40,7 @@ struct Shared {
     state: Mutex<State>,
     wake: Condvar,
     program: PathBuf,
+    confinement: Confinement,
     /// Whether a judge is kept on standby for the next run.
     keeps_standby: bool,
 }
@@ -61,24 +63,35 @@ enum Task {
 
 impl Runner {
     /// The runner of a screen: while nothing runs, the next run's judge is on standby.
-    pub fn new(project: Arc<Project>, sink: Sink) -> io::Result<Runner> {
-        Runner::with_standby(project, own_program(), sink)
+    pub fn new(project: Arc<Project>, confinement: Confinement, sink: Sink) -> io::Result<Runner> {
+        Runner::begin(project, own_program(), confinement, true, sink)
     }
 
     /// Like [`Runner::new`], with another executable that has the lab's hidden subcommands.
     pub fn with_standby(project: Arc<Project>, program: PathBuf, sink: Sink) -> io::Result<Runner> {
-        Runner::begin(project, program, true, sink)
+        Runner::begin(project, program, |_| None, true, sink)
     }
 
     /// A runner without a standby judge.
     pub fn with_program(project: Arc<Project>, program: PathBuf, sink: Sink) -> io::Result<Runner> {
-        Runner::begin(project, program, false, sink)
+        Runner::begin(project, program, |_| None, false, sink)
     }
 
-    fn begin(project: Arc<Project>, program: PathBuf, keeps_standby: bool, sink: Sink) -> io::Result<Runner> {
+    fn begin(
+        project: Arc<Project>,
+        program: PathBuf,
+        confinement: Confinement,
+        keeps_standby: bool,
+        sink: Sink,
+    ) -> io::Result<Runner> {
         let state = State { project, current: None, next: None, check_standby: false, quit: false };
-        let shared =
-            Arc::new(Shared { state: Mutex::new(state), wake: Condvar::new(), program, keeps_standby });
+        let shared = Arc::new(Shared {
+            state: Mutex::new(state),
+            wake: Condvar::new(),
+            program,
+            confinement,
+            keeps_standby,
+        });
         let of_thread = shared.clone();
         let thread = std::thread::Builder::new().name("runner".into()).spawn(move || {
             let (latest, told) = (Latest::default(), HashSet::new());
@@ -158,7 +171,7 @@ impl Shared {
     }
 
     fn spec(&self, spec: impl Into<RunSpec>) -> RunSpec {
-        RunSpec { program: self.program.clone(), ..spec.into() }
+        RunSpec { program: self.program.clone(), confinement: self.confinement, ..spec.into() }
     }
 
     /// Waits for the next task; a run comes before a check of the standby judge. `None` when the runner is dropped.
@@ -204,9 +217,7 @@ impl Thread<'_> {
             match self.run(ready, &project, &spec) {
                 Ok(Some(record)) => self.tell(RunEvent::Ended(record)),
                 Ok(None) => {}
-                Err(NotRun::NeedsTrust { command, file }) => {
-                    self.tell(RunEvent::NeedsTrust { reason, command, file });
-                }
+                Err(NotRun::NeedsTrust(request)) => self.tell(RunEvent::NeedsTrust { reason, request }),
                 Err(error) => self.tell(RunEvent::NotStarted { reason, why: error.to_string() }),
             }
             self.shared.lock().current = None;
@@ -231,6 +242,10 @@ impl Thread<'_> {
             state.project.clone()
         };
         let spec = self.shared.spec(Reason::Saved);
+        // Before the user has agreed, no process of this folder starts. The run itself asks.
+        if !matches!(trust::check(&project, || spec.unconfined(&project)), Ok(Trust::Given)) {
+            return None;
+        }
         let inputs = self.latest.of(&project, &spec)?;
         Standby::start(&project, &spec, &inputs).unwrap_or_else(|error| {
             let why = format!(

@@ -289,9 +289,9 @@ impl<'a> Banner<'a> {
     fn nothing_yet(&self) -> Span<'static> {
         let theme = &self.appearance.theme;
         let rerun = self.appearance.keymap.way(Action::Rerun);
-        match (&self.runs.present, self.runs.untrusted.is_some(), self.loaded) {
-            (_, true, _) => {
-                let text = format!("no verdict: the harness command is not trusted, {rerun} asks again  ");
+        match (&self.runs.present, self.runs.untrusted, self.loaded) {
+            (_, Some(subject), _) => {
+                let text = format!("no verdict: {subject} is not trusted, {rerun} asks again  ");
                 Span::styled(text, theme.warn())
             }
             (Some(Err(why)), ..) => Span::styled(format!("no verdict: {}  ", printable(why)), theme.warn()),

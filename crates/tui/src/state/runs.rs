@@ -87,8 +87,8 @@ pub struct Runs {
     pub check: Option<FinishedRun>,
     /// The bytes on disk as far as this screen knows, or why they cannot be read.
     pub present: Option<Result<Fingerprint, String>>,
-    /// A harness command that the user has not trusted yet.
-    pub untrusted: Option<String>,
+    /// What the user has not trusted yet: the subject of a sentence.
+    pub untrusted: Option<&'static str>,
     /// Saves start no run.
     pub paused: bool,
     /// A check was asked for during a run: it follows the run.

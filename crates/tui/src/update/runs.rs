@@ -4,7 +4,7 @@ use super::ask;
 use crate::effect::{Effect, Redraw};
 use crate::keymap::Action;
 use crate::model::Model;
-use crate::overlay::Overlay;
+use crate::overlay::{Overlay, Reading};
 use crate::reply::RunLog;
 use crate::request::RepositoryRequest;
 use crate::state::{FinishedRun, LiveRun, Running};
@@ -99,11 +99,11 @@ impl Model {
                 self.say(MessageLevel::Warning, why);
                 Vec::new()
             }
-            RunEvent::NeedsTrust { command, .. } => {
+            RunEvent::NeedsTrust { request, .. } => {
                 self.runs.running = Running::No;
-                self.runs.untrusted = Some(command.clone());
+                self.runs.untrusted = Some(request.subject());
                 self.overlays.retain(|o| !matches!(o, Overlay::Trust { .. }));
-                self.ask_question(Overlay::Trust { command });
+                self.ask_question(Overlay::Trust { request, reading: Reading::default() });
                 Vec::new()
             }
         }
