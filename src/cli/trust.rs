@@ -11,7 +11,7 @@ use std::process::ExitCode;
 pub fn main() -> Result<ExitCode> {
     let project = Project::of_any(&here()?)?;
     let request = TrustRequest::of(&project, None);
-    say(&request.text());
+    request.text().lines().for_each(say);
     trust::grant(&request)?;
     let place = request.place.display();
     say(&match (&request.command, &project.config_file) {
