@@ -88,7 +88,12 @@ fn report(project: &Project, options: &CheckArgs, record: &Record, verdict: &Ver
     }
     say("");
     let sign = if exit == Exit::Passed { "✓" } else { "✗" };
-    say(&format!("{sign} check {} of {}: {says}", record.start.id, project.kernel_name));
+    // What was not judged has no number.
+    let number = match verdict.outcome {
+        Outcome::NotJudged => String::new(),
+        _ => format!("{} of ", record.start.id),
+    };
+    say(&format!("{sign} check {number}{}: {says}", project.kernel_name));
     code(exit)
 }
 

@@ -77,6 +77,7 @@ impl Executor {
             Effect::Copy(_)
             | Effect::Notify(..)
             | Effect::OpenEditor(_)
+            | Effect::OpenKernel(_)
             | Effect::Suspend
             | Effect::Repaint
             | Effect::Quit => {

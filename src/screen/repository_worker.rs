@@ -4,7 +4,7 @@
 use lab_core::decide::{Decided, Refusal, Undone};
 use lab_core::message::Message;
 use lab_core::project::Project;
-use lab_core::project::trust;
+use lab_core::project::{kernels, trust};
 use lab_core::repo::{Marks, Repo};
 use lab_core::run::RunId;
 use lab_core::run::experiment::Status;
@@ -180,6 +180,7 @@ impl RepositoryThread {
             RepositoryRequest::Trust(request) => {
                 RepositoryReply::Trusted(trust::grant(&request).map_err(in_one_line))
             }
+            RepositoryRequest::Kernels => RepositoryReply::Kernels(kernels::kernels(&project.root)),
             RepositoryRequest::Reopen => self.reopen(),
         }
     }

@@ -127,6 +127,11 @@ pub enum Overlay {
         pick: PickList,
         before: Theme,
     },
+    /// Every kernel of the repository by its path; `None` while they are looked for.
+    Kernels {
+        pick: PickList,
+        kernels: Option<Vec<String>>,
+    },
     /// The search in a pane; `before` is the earlier one.
     Search {
         pane: Pane,
@@ -162,7 +167,9 @@ impl Overlay {
             Overlay::Describe { input, .. }
             | Overlay::Filter { input, .. }
             | Overlay::Search { input, .. } => Some(input),
-            Overlay::Palette(pick) | Overlay::Themes { pick, .. } => Some(&mut pick.input),
+            Overlay::Palette(pick) | Overlay::Themes { pick, .. } | Overlay::Kernels { pick, .. } => {
+                Some(&mut pick.input)
+            }
             Overlay::Help(help) if help.typing => Some(&mut help.search),
             _ => None,
         }
@@ -180,7 +187,9 @@ impl Overlay {
     /// The list below the line.
     pub fn pick(&mut self) -> Option<&mut PickList> {
         match self {
-            Overlay::Palette(pick) | Overlay::Themes { pick, .. } => Some(pick),
+            Overlay::Palette(pick) | Overlay::Themes { pick, .. } | Overlay::Kernels { pick, .. } => {
+                Some(pick)
+            }
             _ => None,
         }
     }

@@ -43,6 +43,8 @@ pub enum RepositoryRequest {
     Restore(String),
     /// Trust what the user was shown.
     Trust(Box<TrustRequest>),
+    /// List the kernels of the repository.
+    Kernels,
     /// lab.toml changed: open the project again.
     Reopen,
 }

@@ -107,10 +107,11 @@ impl JudgeOptions {
     pub fn as_shown(&self, text: &str) -> String {
         let Some(shown) = &self.shown_as else { return text.to_owned() };
         let own = |folder: &Path| folder.join("").display().to_string();
-        text.replace(
-            &own(&self.folder),
-            &Path::new(shown).parent().filter(|p| !p.as_os_str().is_empty()).map_or_else(String::new, own),
-        )
+        let folder = Path::new(shown).parent().filter(|p| !p.as_os_str().is_empty());
+        let files = text.replace(&own(&self.folder), &folder.map_or_else(String::new, own));
+        // The folder itself, with no file after it.
+        let itself = folder.unwrap_or(Path::new("this folder")).display().to_string();
+        files.replace(&self.folder.display().to_string(), &itself)
     }
 
     /// Every folder in which the kernel's includes are looked up.

@@ -66,7 +66,8 @@ impl World {
         self.send(Event::Run(RunEvent::Progress(id, Batch { lines: batch, skipped: 0, report })));
     }
 
-    /// `pass NUMBER [CHANGE [undecided]]`, `fail WHY`, `crash WHY`, `unbuilt WHY`, `void WHY`.
+    /// `pass NUMBER [CHANGE [undecided]]`, `fail WHY`, `crash WHY`, `unbuilt WHY`, `void WHY`,
+    /// `not-judged WHY`.
     pub(super) fn end(&mut self, how: &str) {
         let (start, report) = self.live.take().expect("a run goes on");
         let (word, rest) = how.split_once(' ').unwrap_or((how, ""));
@@ -92,6 +93,14 @@ impl World {
                 verdict.build_failed = true;
             }
             "void" => {}
+            // Its number is free again, and no record stays among the runs.
+            "not-judged" => {
+                verdict.outcome = Outcome::NotJudged;
+                let record = record(start, &report, Ending::Exited(64), verdict);
+                self.runs -= 1;
+                self.send(Event::Run(RunEvent::Ended(Box::new(record))));
+                return;
+            }
             other => panic!("no run ends '{other}'"),
         }
         let record = record(start, &report, Ending::Exited(0), verdict);

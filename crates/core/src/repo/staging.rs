@@ -4,8 +4,8 @@ use super::{CommitFile, Repo, blob_in, head_commit, locks};
 use crate::disk::space;
 use anyhow::{Context, Result, bail};
 use git2::{Index, Oid};
-use lab_system::leftovers::TemporaryFolder;
 use lab_system::root::Root;
+use lab_system::temporary::TemporaryFolder;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
@@ -61,10 +61,10 @@ fn replace(repo: &Repo, files: &[CommitFile]) -> Result<Vec<String>> {
     index.write()?;
     let written = Index::open(&copy)?;
     let wrong = |file: &&CommitFile| written.get_path(Path::new(&file.name), 0).map(|e| e.id) != file.id();
-    if changed.iter().any(|file| wrong(file)) {
+    if changed.iter().any(wrong) {
         bail!("git reported no error, but it is not written: is the disk full?");
     }
-    rename(&copy, &path).with_context(|| format!("cannot write {}", path.display()))?;
+    rustix::fs::rename(&copy, &path).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(notes)
 }
 
@@ -80,12 +80,6 @@ fn copy_with_time(repo: &Repo, folder: &Path) -> std::io::Result<()> {
     let mut copy = Root::new(folder).create(name)?;
     copy.write_all(&bytes)?;
     copy.set_modified(files.metadata(name)?.modified()?)
-}
-
-/// Both are in git's own folder, which the lab made or the user trusts git with.
-#[allow(clippy::disallowed_methods)]
-fn rename(from: &Path, to: &Path) -> std::io::Result<()> {
-    std::fs::rename(from, to)
 }
 
 /// An entry without times, which git compares with the file the next time it looks.

@@ -12,6 +12,11 @@ use std::sync::Arc;
 pub enum RunEvent {
     /// The run has a number, a folder and a first record. `Ended` follows, whatever fails.
     Started(Box<RunStart>),
+    /// Another process judges the same inputs, or has just judged them: that run is followed. `Ended` comes, or `Left`, or
+    /// `Started` where that run ended without a verdict.
+    Joined(Box<RunStart>),
+    /// The run that was joined goes on, and is followed no more.
+    Left(RunId),
     /// Lines that the harness printed since the last batch.
     Progress(RunId, Batch),
     /// The run has its verdict. A run that a newer save ended has one too: [`Outcome::Void`].

@@ -1,10 +1,12 @@
 //! Starts harnesses, one at a time, and reports their runs by events. A newer start ends the older run.
 
 mod announced;
+mod duplicate;
 pub mod event;
 pub mod execute;
 pub mod follow;
 pub mod held_out;
+mod log_link;
 pub mod process;
 pub mod spec;
 pub mod standby;
@@ -15,7 +17,7 @@ use crate::project::Project;
 use crate::project::trust::{self, Trust};
 use crate::run::Reason;
 use crate::run::record::Record;
-use crate::runner::execute::NotRun;
+use crate::runner::execute::{Begun, NotRun};
 use crate::runner::process::Control;
 use crate::runner::spec::{Confinement, RunSpec, own_program};
 use crate::runner::standby::Standby;
@@ -210,13 +212,14 @@ impl Thread<'_> {
             };
             let reason = spec.reason;
             // A check leaves the standby judge to the next run.
-            let ready = if reason == Reason::Check { None } else { standby.take() };
-            let ended = match self.run(ready, &project, &spec) {
-                Ok(record) => RunEvent::Ended(Box::new(record)),
-                Err(NotRun::NeedsTrust(request)) => RunEvent::NeedsTrust { reason, request },
-                Err(error) => RunEvent::NotStarted { reason, why: error.to_string() },
-            };
-            self.tell(ended);
+            let mut none = None;
+            let ready = if reason == Reason::Check { &mut none } else { &mut standby };
+            match self.run(ready, &project, &spec) {
+                Ok(Some(record)) => self.tell(RunEvent::Ended(record)),
+                Ok(None) => {}
+                Err(NotRun::NeedsTrust(request)) => self.tell(RunEvent::NeedsTrust { reason, request }),
+                Err(error) => self.tell(RunEvent::NotStarted { reason, why: error.to_string() }),
+            }
             self.shared.lock().current = None;
             standby = standby.or_else(|| self.standby());
         }
@@ -258,12 +261,14 @@ impl Thread<'_> {
         standby.fits(&project, &self.shared.spec(Reason::Saved))
     }
 
+    /// Runs the harness, or follows another process that judges the same inputs. Returns the record; `None` where a run that
+    /// was followed goes on. Takes the standby judge only for a run of its own.
     fn run(
         &mut self,
-        standby: Option<Standby>,
+        standby: &mut Option<Standby>,
         project: &Arc<Project>,
         spec: &RunSpec,
-    ) -> Result<Record, NotRun> {
+    ) -> Result<Option<Box<Record>>, NotRun> {
         let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
         {
             let mut state = self.shared.lock();
@@ -273,8 +278,14 @@ impl Thread<'_> {
                 control.end();
             }
         }
-        let run = execute::announce(project, spec, &mut |event| self.tell(event))?;
-        self.latest.0 = Some((Arc::clone(project), run.inputs()));
-        Ok(run.judge(standby, &control, &mut |event| self.tell(event)))
+        match execute::begin(project, spec, &control, &mut |event| self.tell(event))? {
+            Begun::Own(run) => {
+                self.latest.0 = Some((Arc::clone(project), run.inputs()));
+                let ready = standby.take();
+                Ok(Some(Box::new(run.judge(ready, &control, &mut |event| self.tell(event)))))
+            }
+            Begun::Joined(record) => Ok(Some(record)),
+            Begun::Left(_) => Ok(None),
+        }
     }
 }

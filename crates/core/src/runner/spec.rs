@@ -75,14 +75,31 @@ impl RunSpec {
         self.device.unwrap_or(project.config.device)
     }
 
-    /// The command that runs the user's harness command `line`, so that it ends with this process.
-    pub fn external(&self, project: &Project, line: &str) -> Command {
+    /// The word of the device that is asked for.
+    pub(super) fn target(&self, project: &Project) -> String {
+        self.device(project).to_string()
+    }
+
+    /// The command that runs the user's harness command `line`, so that it ends with this process. `run_dir` is the folder of
+    /// the run, `incumbent` a file with the incumbent's bytes.
+    pub fn external(
+        &self,
+        project: &Project,
+        line: &str,
+        run_dir: &Path,
+        incumbent: Option<&Path>,
+    ) -> Command {
         let mut command = Command::new(&self.program);
         let own = std::process::id().to_string();
         command.arg0("lab").args(["supervise", "--parent", &own, "--", line]);
         command.current_dir(&project.home);
         command.env("PYTHONUNBUFFERED", "1");
         command.env("LAB_KERNEL", &project.kernel).env("LAB_DEVICE", self.device(project).to_string());
+        command.env("LAB_RUN_DIR", run_dir);
+        match incumbent {
+            Some(file) => command.env("LAB_INCUMBENT", file),
+            None => command.env_remove("LAB_INCUMBENT"),
+        };
         command
     }
 

@@ -52,6 +52,11 @@ impl Dialog<'_> {
                     pick_list::draw_themes(self, frame, area, pick, fitting);
                 }
             }
+            Overlay::Kernels { pick, .. } => {
+                if let ListRows::Kernels(fitting) = &self.list {
+                    pick_list::draw_kernels(self, frame, area, pick, fitting.as_deref());
+                }
+            }
             // The pane that is searched or filtered draws its line.
             Overlay::Search { .. } | Overlay::Filter { .. } => {}
             // It tells the next update how much of it is visible, so it is drawn by itself.
