@@ -151,6 +151,8 @@ fn a_standby_judge_that_does_not_answer_is_told_of_and_the_run_has_its_own() {
     run(&bench, "// one\n", "mv ../hanging ../judge");
     support::until("the judge that hangs has started", || bench.path("../hangs").exists());
     bench.script("echo 'correctness: pass'");
+    // Bytes that were just judged would not be judged again.
+    fs::write(bench.path("kernel.cu"), "// two\n").unwrap();
     bench.runner().start(Reason::Saved);
     let RunEvent::Started(start) = bench.event() else { panic!("a run starts") };
     let why = reason(&bench);
