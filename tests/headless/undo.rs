@@ -241,19 +241,11 @@ fn a_full_disk_undoes_nothing_by_halves() {
     assert_eq!((lab.git("log --format=%s"), lab.rows().len()), ("start\n".into(), 0));
 }
 
-/// Changes one text of a run's record.
-fn edit(lab: &Lab, run: u32, change: impl FnOnce(&mut serde_json::Value)) {
-    let path = format!(".lab/runs/{run}/record.json");
-    let mut record: serde_json::Value = serde_json::from_str(&lab.read(&path)).unwrap();
-    change(&mut record);
-    lab.write(&path, record.to_string());
-}
-
 #[test]
 fn the_last_decision_is_the_last_one_whatever_the_clock_says() {
     let lab = kept();
     // The clock was ahead then, and is right by now.
-    edit(&lab, 1, |record| record["decision"]["decided"] = "2099-01-01T00:00:00Z".into());
+    lab.edit_record(1, |record| record["decision"]["decided"] = "2099-01-01T00:00:00Z".into());
     lab.write("kernel.cu", "// worse\n");
     lab.lab("run").is(0);
     lab.lab("discard -m worse").is(0);
