@@ -136,15 +136,6 @@ impl Lab {
         self.write(".lab/unfinished.json", signed(Purpose::Intent, intent));
     }
 
-    /// Changes the record of a run, as this user's lab would have written it.
-    pub fn edit_record(&self, run: u32, change: impl FnOnce(&mut serde_json::Value)) {
-        let path = format!(".lab/runs/{run}/record.json");
-        let mut record: serde_json::Value = serde_json::from_str(&self.read(&path)).unwrap();
-        record.as_object_mut().unwrap().remove("signature");
-        change(&mut record);
-        self.write(&path, signed(Purpose::Record, &record.to_string()));
-    }
-
     /// `lab ARGS`. Where Linux has no Landlock, kernels run in trusted folders only: a folder of the built-in harness is trusted
     /// first.
     pub fn lab_command(&self, args: &str) -> Command {

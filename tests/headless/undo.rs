@@ -1,6 +1,7 @@
 //! The last keep or discard taken back: nothing is lost, and what was built on stays.
 
-use crate::lab::Lab;
+use crate::lab::{Lab, signed};
+use lab_core::store::signature::Purpose;
 
 /// The first is committed; run 1 judged better bytes.
 fn judged() -> Lab {
@@ -241,11 +242,19 @@ fn a_full_disk_undoes_nothing_by_halves() {
     assert_eq!((lab.git("log --format=%s"), lab.rows().len()), ("start\n".into(), 0));
 }
 
+/// Changes a run's record, as this user's lab would have written it.
+fn edit(lab: &Lab, run: u32, change: impl FnOnce(&mut serde_json::Value)) {
+    let path = format!(".lab/runs/{run}/record.json");
+    let mut record: serde_json::Value = serde_json::from_str(&lab.read(&path)).unwrap();
+    change(&mut record);
+    lab.write(&path, signed(Purpose::Record, &record.to_string()));
+}
+
 #[test]
 fn the_last_decision_is_the_last_one_whatever_the_clock_says() {
     let lab = kept();
     // The clock was ahead then, and is right by now.
-    lab.edit_record(1, |record| record["decision"]["decided"] = "2099-01-01T00:00:00Z".into());
+    edit(&lab, 1, |record| record["decision"]["decided"] = "2099-01-01T00:00:00Z".into());
     lab.write("kernel.cu", "// worse\n");
     lab.lab("run").is(0);
     lab.lab("discard -m worse").is(0);

@@ -59,7 +59,7 @@ pub fn look(repo: &Repo, project: &Project, index: &RunIndex) -> Result<ProjectS
             .filter(|record| !record.is_foreign()),
     };
     let check = index.find(|b| {
-        let ended = b.ending.is_some() && b.outcome().is_some_and(|outcome| outcome != Outcome::Void);
+        let ended = b.ending.is_some() && b.outcome().is_some_and(Outcome::is_verdict);
         b.is_check() && b.kernel == project.kernel_name && ended && Some(&b.fingerprint) == present
     });
     let candidate = decide::default_run(project, index, present);

@@ -176,6 +176,13 @@ impl Root {
         Err(io::Error::other("every name for a temporary file is taken"))
     }
 
+    /// Gives a file or folder another name. Fails where a folder of that name holds something.
+    pub fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let (from_folder, from_name) = self.folder_of(from)?;
+        let (to_folder, to_name) = self.folder_of(to)?;
+        Ok(renameat(&from_folder, &from_name, &to_folder, &to_name)?)
+    }
+
     /// The metadata of a file or folder. A link has metadata of its own.
     pub fn metadata(&self, path: &Path) -> io::Result<Metadata> {
         let (folder, name) = self.folder_of(path)?;

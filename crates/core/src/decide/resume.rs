@@ -98,7 +98,7 @@ fn resume_intent(project: &Project, locked: &mut Locked, unfinished: Unfinished)
         .transpose()
         .with_context(|| format!("{} that an earlier lab began cannot be finished", intent.subject))?;
     let project = other.as_ref().unwrap_or(project);
-    for run in intent.steps.iter().filter_map(|step| step.run()) {
+    for run in intent.steps.iter().filter_map(super::step::Step::run) {
         leftovers::sweep(locked.lock.store.files(), &locked.lock.store.folder(run));
     }
     let resumed = Resumed::of(&intent);

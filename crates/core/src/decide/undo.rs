@@ -102,7 +102,7 @@ pub fn undo_and_tell(
     if run.is_some_and(|run| run != undoable.run) {
         return no(format!("the last decision is another one by now: that of run {}", undoable.run));
     }
-    let Some((intent, notes)) = plan(project, &locked, &asked, undoable.run, None)? else {
+    let Some((intent, notes)) = plan(project, &locked, &asked, undoable.run, Found::Now)? else {
         return no(format!("nothing was decided about run {}", undoable.run));
     };
     let mut carried = carry_out(project, &locked, intent, "nothing was undone")?;
@@ -144,18 +144,26 @@ pub(super) fn plan_older(
     {
         return Ok(Err(why));
     }
-    let planned = plan(project, locked, &asked(project), run, Some(on_disk))?;
+    let planned = plan(project, locked, &asked(project), run, Found::Earlier(on_disk))?;
     Ok(planned.ok_or_else(|| "it was done already".to_owned()))
 }
 
-/// The steps, with notes for the user; `None` if nothing was decided about this run. `found` is the hash of the bytes that
-/// were on disk when the undo began, if that was earlier.
+/// Which bytes an undo may replace.
+#[derive(Clone, Copy)]
+enum Found<'a> {
+    /// Those that are on disk now.
+    Now,
+    /// Those with this hash, which were there when an older lab began the undo; `None` if there was no file.
+    Earlier(Option<&'a str>),
+}
+
+/// The steps, with notes for the user; `None` if nothing was decided about this run.
 fn plan(
     project: &Project,
     locked: &Locked,
     asked: &Asked,
     run: RunId,
-    found: Option<Option<&str>>,
+    found: Found,
 ) -> Result<Option<(Intent, Vec<String>)>> {
     let mut record = locked.lock.store.read(run)?;
     // The index may say otherwise: it is signed by nobody.
@@ -183,7 +191,9 @@ fn plan(
             let present = on_disk::read(project)?;
             let hash = present.as_deref().map(on_disk::hash);
             // Bytes that were saved after an older lab ended halfway are newer than the undo: they stay.
-            if found.is_none_or(|found| found == hash.as_deref()) {
+            if matches!(found, Found::Now)
+                || matches!(found, Found::Earlier(earlier) if earlier == hash.as_deref())
+            {
                 let wanted = repo::bytes_of(&locked.repo, project, &commit)?;
                 if let Some(bytes) = present.filter(|bytes| *bytes != wanted) {
                     notes.push(saved_note(&save(project, locked, &bytes, ON_DISK)?.id));

@@ -61,7 +61,7 @@ fn replace(repo: &Repo, files: &[CommitFile]) -> Result<Vec<String>> {
     index.write()?;
     let written = Index::open(&copy)?;
     let wrong = |file: &&CommitFile| written.get_path(Path::new(&file.name), 0).map(|e| e.id) != file.id();
-    if changed.iter().any(|file| wrong(file)) {
+    if changed.iter().any(wrong) {
         bail!("git reported no error, but it is not written: is the disk full?");
     }
     rustix::fs::rename(&copy, &path).with_context(|| format!("cannot write {}", path.display()))?;
