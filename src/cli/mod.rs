@@ -137,13 +137,16 @@ pub fn main() -> ExitCode {
             return if error.use_stderr() { code(Exit::Usage) } else { ExitCode::SUCCESS };
         }
     };
-    let judges = !matches!(
+    // Not after an undo: nothing follows once it is told and done, so that nobody can be killed there and repeat it unseen.
+    let judges = matches!(
         cli.command,
-        Some(
-            Command::HarnessCompiler
-                | Command::HarnessWorker
-                | Command::Supervise(_)
-                | Command::Completions(_)
+        None | Some(
+            Command::Run(_)
+                | Command::Check(_)
+                | Command::Measure(_)
+                | Command::Keep(_)
+                | Command::Probe(_)
+                | Command::Harness(_)
         )
     );
     let ended = command(cli);
