@@ -1,5 +1,6 @@
 //! `lab trust`: allows the harness command of this lab.toml to run, and kernels where Linux cannot confine them.
 
+use super::output::say_each;
 use super::{here, say};
 use anyhow::Result;
 use lab_core::project::Project;
@@ -11,7 +12,7 @@ use std::process::ExitCode;
 pub fn main() -> Result<ExitCode> {
     let project = Project::of_any(&here()?)?;
     let request = TrustRequest::of(&project, None);
-    request.text().lines().for_each(say);
+    say_each(request.text().split('\n').map(str::to_owned));
     trust::grant(&request)?;
     let place = request.place.display();
     say(&match (&request.command, &project.config_file) {
