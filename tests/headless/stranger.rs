@@ -207,6 +207,7 @@ fn a_clone_with_links_as_inputs_reads_nothing_outside() {
     // Of a file that an include line names outside, not even the hash is recorded.
     fs::write(at("kernel.cu"), "#include \"../home/secret.cu\"\n").unwrap();
     clone("run");
+    // An empty problem.toml judges nothing.
     let record = fs::read_to_string(at(".lab/not-judged/record.json")).unwrap();
     let record: serde_json::Value = serde_json::from_str(&record).unwrap();
     let outside = record["inputs"]

@@ -12,6 +12,7 @@ use lab_core::run::record::Record;
 use lab_core::run::verdict::Outcome;
 use lab_core::run::{Ending, Reason};
 use lab_core::runner::RunEvent;
+use lab_core::store::RunStore;
 use std::fs;
 use support::Bench;
 
@@ -102,8 +103,7 @@ fn a_harness_that_cannot_start_is_a_recorded_ending() {
     assert_eq!(verdict.outcome, Outcome::NotJudged);
     assert!(verdict.why.starts_with("the harness could not be started: "), "{}", verdict.why);
     // The record stands beside the runs, and the number is free.
-    let text = fs::read_to_string(bench.path(".lab/not-judged/record.json")).unwrap();
-    assert_eq!(serde_json::from_str::<Record>(&text).unwrap(), record);
+    assert_eq!(RunStore::new(&bench.project.lab_dir).read_not_judged().unwrap(), record);
     assert!(!bench.path(".lab/runs/1").exists());
 }
 

@@ -48,7 +48,7 @@ pub(super) enum Followed {
 pub(super) fn lock(project: &Project) -> Option<File> {
     let files = project.files();
     files.create_dir_all(&project.lab_dir).ok()?;
-    files.wait_for_lock(&project.lab_dir.join("begin.lock"), Access::Append).ok()
+    files.wait_for_lock(&project.lab_dir.join("begin.lock"), Access::ReadAppend).ok()
 }
 
 /// The run that `own` would repeat, if there is one.
