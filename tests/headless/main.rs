@@ -14,6 +14,7 @@ mod circle;
 mod commits;
 mod describe;
 mod experiments;
+mod git_formats;
 mod held_out;
 mod includes;
 mod lab;

@@ -1,6 +1,6 @@
 //! Puts the kernel of a commit on disk, in one step.
 
-use crate::repo::{Project, Repo, blob_in, filters, find, head_commit};
+use crate::repo::{Project, Repo, blob_in, filters, find, head_commit, user_index};
 use anyhow::{Context, Result, bail};
 use lab_system::atomic_file::NewFile;
 use std::fs::Permissions;
@@ -75,9 +75,7 @@ fn replace(path: &Path, bytes: &[u8], new_mode: u32) -> std::io::Result<Option<T
 
 /// Whether the index holds another version of the kernel than HEAD.
 pub fn staged(repo: &Repo, project: &Project) -> Result<bool> {
-    let mut index = repo.git.index()?;
-    index.read(false)?;
-    let staged = index.get_path(Path::new(&project.kernel_name), 0).map(|entry| entry.id);
+    let staged = user_index::staged(repo, &project.kernel_name)?;
     let held =
         head_commit(&repo.git)?.and_then(|commit| blob_in(&commit, &project.kernel_name)).map(|(id, _)| id);
     Ok(staged != held)

@@ -2,7 +2,7 @@
 
 use crate::disk::space;
 use crate::repo::checkout::refuse_link;
-use crate::repo::{Project, Repo, blob_in, filters, head_commit, verify_write};
+use crate::repo::{Project, Repo, blob_in, filters, head_commit, user_index, verify_write};
 use anyhow::{Context, Result, bail};
 use git2::build::TreeUpdateBuilder;
 use git2::{FileMode, Oid, Repository, Signature};
@@ -291,38 +291,12 @@ pub(super) fn update_index(
     mode: FileMode,
 ) -> Option<String> {
     let update = || -> Result<bool> {
-        let mut index = repo.git.index()?;
-        index.read(true)?;
-        let staged = index.get_path(Path::new(name), 0).map(|entry| entry.id);
+        let staged = user_index::staged(repo, name)?;
         if staged != before && staged != blob {
             return Ok(false);
         }
-        let Some(blob) = blob else {
-            if staged.is_some() {
-                index.remove_path(Path::new(name))?;
-                index.write()?;
-            }
-            return Ok(true);
-        };
-        let none = git2::IndexTime::new(0, 0);
-        index.add(&git2::IndexEntry {
-            ctime: none,
-            mtime: none,
-            dev: 0,
-            ino: 0,
-            mode: i32::from(mode) as u32,
-            uid: 0,
-            gid: 0,
-            file_size: 0,
-            id: blob,
-            flags: 0,
-            flags_extended: 0,
-            path: name.as_bytes().to_vec(),
-        })?;
-        index.write()?;
-        let written = repo.anew()?.git.index()?.get_path(Path::new(name), 0).map(|entry| entry.id);
-        if written != Some(blob) {
-            bail!("git reported no error, but it is not written: is the disk full?");
+        if staged.is_some() || blob.is_some() {
+            user_index::stage(repo, name, blob.map(|blob| (blob, mode)))?;
         }
         Ok(true)
     };

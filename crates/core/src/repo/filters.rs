@@ -34,7 +34,9 @@ pub fn on_disk(repo: &Repository, project: &Project, commit: &git2::Commit, name
         .tempdir_in(&project.lab_dir)
         .with_context(|| format!("cannot write into {}", project.lab_dir.display()))?;
     let mut how = CheckoutBuilder::new();
-    how.target_dir(folder.path()).path(name).disable_pathspec_match(true).update_index(false).force();
+    how.target_dir(folder.path()).path(name).disable_pathspec_match(true);
+    // Neither reads the user's index anew nor writes it.
+    how.refresh(false).update_index(false).force();
     repo.checkout_tree(commit.as_object(), Some(&mut how))?;
     std::fs::read(folder.path().join(name))
         .with_context(|| format!("commit {} does not hold {name}", super::short(&commit.id().to_string())))

@@ -18,6 +18,7 @@ mod refs;
 mod text_diff;
 mod trailers;
 mod uncommit;
+mod user_index;
 mod verify_write;
 
 pub use checkout::{bytes_of, checkout_kernel, link_target, staged};
@@ -35,7 +36,7 @@ pub use trailers::parse_message;
 pub use uncommit::{built_on, leads_to_head, uncommit};
 
 use crate::inputs;
-use crate::project::Project;
+use crate::project::{Project, cannot_open};
 use anyhow::{Context, Result, anyhow};
 use git2::{ErrorCode, Oid, Repository};
 use std::path::Path;
@@ -73,24 +74,26 @@ pub fn short(id: &str) -> &str {
 /// requests opens it anew: that takes about 0.15 ms, and no answer is older than its request.
 pub struct Repo {
     git: Repository,
+    /// The user's index is split or sparse: see [`user_index`].
+    index_by_git: bool,
 }
 
 impl Repo {
     /// Opens the repository of a project. The error names its folder.
     pub fn open(project: &Project) -> Result<Repo> {
-        let git = Repository::open(&project.root).map_err(|error| {
-            anyhow!("cannot open the git repository {}: {}", project.root.display(), error.message())
-        })?;
-        Ok(Repo { git })
+        Repo::at(&project.root)
     }
 
     /// The same repository opened anew: it remembers no object and no ref, so what it reads is on disk.
     fn anew(&self) -> Result<Repo> {
-        let path = self.git.path();
-        let git = Repository::open(path).map_err(|error| {
-            anyhow!("cannot open the git repository {}: {}", path.display(), error.message())
-        })?;
-        Ok(Repo { git })
+        Repo::at(self.git.path())
+    }
+
+    /// Opens a repository at its work tree or its `.git` folder.
+    fn at(path: &Path) -> Result<Repo> {
+        let git = Repository::open(path).map_err(|error| anyhow!("{}", cannot_open(path, &error)))?;
+        let index_by_git = user_index::replace_unreadable(&git)?;
+        Ok(Repo { git, index_by_git })
     }
 }
 
