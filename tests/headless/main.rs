@@ -19,6 +19,7 @@ mod held_out;
 mod includes;
 mod lab;
 mod measure;
+mod names;
 mod processes;
 mod rules;
 mod runner;

@@ -2,6 +2,7 @@
 
 use super::{Locked, begin, read_on_disk};
 use crate::disk::space;
+use crate::history::names::resolve_name;
 use crate::project::Project;
 use crate::repo;
 use anyhow::Result;
@@ -18,12 +19,15 @@ pub struct Restored {
     pub changed: bool,
 }
 
-/// Puts the kernel of any commit or experiment on disk. The bytes on disk are saved first.
-pub fn restore(project: &Project, commit: &str) -> Result<Restored> {
-    restore_locked(project, &begin(project)?, commit)
+/// Puts the kernel of any commit or experiment on disk, by any name that [`resolve_name`] knows. The bytes on disk are saved
+/// first.
+pub fn restore(project: &Project, name: &str) -> Result<Restored> {
+    let locked = begin(project)?;
+    let named = resolve_name(&locked.repo, project, name)?;
+    restore_locked(project, &locked, &named.commit)
 }
 
-/// The same under a lock that is held already.
+/// The same under a lock that is held already; `commit` is a full id.
 pub(super) fn restore_locked(project: &Project, locked: &Locked, commit: &str) -> Result<Restored> {
     let (commit, subject) = repo::resolve(&locked.repo, commit)?;
     let before = read_on_disk(project)?;

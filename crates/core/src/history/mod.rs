@@ -1,7 +1,7 @@
 //! The history: the rows of results.tsv and results.cpu.tsv, joined with their records.
 
 pub mod details;
-pub mod resolve_kernel;
+pub mod names;
 pub mod tested;
 
 use crate::ledger;

@@ -12,6 +12,7 @@ mod filters;
 mod graph;
 mod incumbent;
 mod log;
+mod names;
 mod notes;
 mod obstacle;
 mod refs;
@@ -28,6 +29,7 @@ pub use exclude::{exclude, tracked};
 pub use graph::{Graph, GraphEntry, Label, LabelKind, Lanes, Place};
 pub use incumbent::{HeldFile, incumbent_files, write_incumbent};
 pub use log::{LogEntry, Marks, change, diff, log_page, show, trailers_of};
+pub use names::{NamedCommit, commits_named, resolve, unknown};
 pub use notes::{Notes, incumbent_note, note};
 pub use obstacle::{Obstacle, Operation, obstacle};
 pub use refs::{StoredCommit, save, store_discarded, store_undone, stored_kernel};
@@ -39,6 +41,7 @@ use crate::inputs;
 use crate::project::{Project, cannot_open};
 use anyhow::{Context, Result, anyhow};
 use git2::{ErrorCode, Oid, Repository};
+use names::find;
 use std::path::Path;
 
 /// Where HEAD is, and what git is in the middle of.
@@ -203,21 +206,4 @@ pub fn names_in_head(repo: &Repo, folder: &Path) -> Result<Vec<String>> {
     };
     let files = tree.iter().filter(|entry| entry.kind() == Some(git2::ObjectType::Blob));
     Ok(files.map(|entry| String::from_utf8_lossy(entry.name_bytes()).into_owned()).collect())
-}
-
-/// Finds a commit by any name that git knows; a bare number may also be the run whose attempt was discarded.
-fn find<'r>(repo: &'r Repository, name: &str) -> Result<git2::Commit<'r>> {
-    let discarded = || repo.revparse_single(&format!("refs/lab/discarded/{name}"));
-    let object = repo.revparse_single(name).or_else(|error| discarded().map_err(|_| error));
-    let commit = object.and_then(|o| o.peel_to_commit());
-    commit.map_err(|e| match e.code() {
-        ErrorCode::Ambiguous => anyhow!("'{name}' names more than one commit: give more digits"),
-        _ => anyhow!("there is no commit '{name}': `lab log --all` lists the experiments with their commits"),
-    })
-}
-
-/// Full id and subject of a commit.
-pub fn resolve(repo: &Repo, name: &str) -> Result<(String, String)> {
-    let commit = find(&repo.git, name)?;
-    Ok((commit.id().to_string(), log::subject(&commit)))
 }
