@@ -131,13 +131,14 @@ pub fn discard(options: &DiscardArgs) -> Result<ExitCode> {
 fn report(project: &Project, result: std::result::Result<Decided, Refusal>) -> ExitCode {
     match result {
         Ok(decided) => {
-            let run = decided.run.map_or_else(|| "unjudged bytes".to_owned(), |id| format!("run {id}"));
-            say(&format!(
-                "{} {run} of {}: {}",
-                decided.status.word(),
-                project.kernel_name,
-                short(&decided.commit)
-            ));
+            let (kernel, commit) = (&project.kernel_name, short(&decided.commit));
+            let word = decided.status.word();
+            say(&match (decided.run, &decided.row) {
+                (None, _) => format!("{word} unjudged bytes of {kernel}: {commit}"),
+                (Some(run), Some(_)) => format!("{word} run {run} of {kernel}: {commit}"),
+                // It was decided before.
+                (Some(_), None) => format!("{kernel} holds the incumbent's bytes again"),
+            });
             decided.notes.iter().for_each(|note| say(&format!("  {note}")));
             ExitCode::SUCCESS
         }

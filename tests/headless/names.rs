@@ -139,3 +139,29 @@ fn a_row_whose_commit_is_not_here_counts_too() {
     lab.lab(&format!("describe {} -m 'still mine'", &near[..7])).is(0);
     assert!(lab.read("results.tsv").ends_with("\tstill mine\n"));
 }
+
+#[test]
+fn a_discard_of_restored_bytes_names_their_run_and_writes_no_second_row() {
+    let lab = Lab::new();
+    discarded(&lab, "kernel.cu", "// mine\n");
+    lab.write("kernel.cu", "// undecided\n");
+    lab.lab("run").is(0);
+    let rows = lab.rows();
+    let refs = || lab.git("for-each-ref refs/lab/discarded");
+    let before = refs();
+    lab.lab("restore 1").is(0);
+    let output = lab.lab("discard -m x").is(0);
+    output.says("are those of run 1, which was discarded already as").says("'// mine'");
+    assert_eq!(lab.read("kernel.cu"), "// the first\n");
+    assert_eq!((lab.rows(), refs()), (rows, before), "neither a row nor a ref is new");
+    assert_eq!(lab.lab("log --json").is(0).json()["undecided_run"], 2, "run 2 is left as it was");
+    // A kept one likewise, once something better is the incumbent.
+    for bytes in ["// kept\n", "// better\n"] {
+        lab.write("kernel.cu", bytes);
+        lab.lab("run").is(0);
+        lab.lab("keep -m x").is(0);
+    }
+    lab.lab("restore HEAD~1").is(0);
+    lab.lab("discard -m x").is(0).says("are those of run 3, which was kept already as");
+    assert_eq!(lab.read("kernel.cu"), "// better\n");
+}
