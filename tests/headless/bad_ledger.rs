@@ -177,3 +177,29 @@ fn rows_that_were_deleted_by_hand_are_told_of_and_come_back() {
     lab.write("results.tsv", HEADER);
     assert_eq!(lab.lab("log").is(0).err, "");
 }
+
+#[test]
+fn columns_of_the_users_own_make_no_row_missing_and_stay() {
+    let lab = judged();
+    lab.lab("keep -m better").is(0);
+    let before = lab.read("results.tsv");
+    let with_column = before
+        .replace("description\n", "description\tmine\n")
+        .replace("\tbetter\n", "\tbetter\tseen twice\n");
+    lab.write("results.tsv", &with_column);
+    assert_eq!(lab.lab("log").is(0).says("better").err, "");
+    lab.lab("log --append-missing").is(0).says("0 missing rows added");
+    assert_eq!(lab.read("results.tsv"), with_column);
+    lab.lab("describe HEAD -m 'better by half'").is(0);
+    assert_eq!(lab.read("results.tsv"), with_column.replace("\tbetter\t", "\tbetter by half\t"));
+    // A figure that somebody broke is told of, and the row is still there.
+    let broken = before.replace("\t1000.0\t1000.0\t", "\tquick\t1000.0\t");
+    lab.write("results.tsv", &broken);
+    let output = lab.lab("log").is(0).says("results.tsv:2: throughput_sps 'quick' is no number");
+    assert!(!output.err.contains("missing"), "{output:?}");
+    lab.lab("log --append-missing").is(0).says("0 missing rows added");
+    assert_eq!(lab.read("results.tsv"), broken);
+    lab.write("results.tsv", with_column);
+    lab.lab("undo").is(0);
+    assert_eq!(lab.rows(), [] as [&str; 0]);
+}

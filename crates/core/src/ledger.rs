@@ -2,7 +2,7 @@
 //!
 //! A row is appended under a lock, in one write. [`replace`] is the one exception: a describe or an undo replaces the
 //! line of one row in one step, and every other byte stays. Lines that somebody wrote by hand stay as they are. A row that
-//! cannot be read is reported and not repaired.
+//! cannot be read is reported and not repaired. Columns after the sixth are the user's own: they are passed over, and stay.
 
 mod edit;
 
@@ -96,6 +96,8 @@ pub struct Ledger {
     pub rows: Vec<Row>,
     /// What is wrong with the others, each with file and line.
     pub problems: Vec<String>,
+    /// The commits of whole rows that cannot be read: such a row was changed by hand, and is not missing.
+    pub unread: Vec<String>,
 }
 
 /// Reads a ledger. A missing file is an empty ledger.
@@ -110,7 +112,7 @@ pub fn read(path: &Path) -> Ledger {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ledger::default(),
         Err(error) => {
             let problem = format!("cannot read {}: {error}", path.display());
-            return Ledger { rows: Vec::new(), problems: vec![problem] };
+            return Ledger { problems: vec![problem], ..Ledger::default() };
         }
     };
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
@@ -134,12 +136,17 @@ fn parse(text: &str, name: &str) -> Ledger {
         let fields: Vec<&str> =
             record.iter().map(|field| field.strip_suffix('\r').unwrap_or(field)).collect();
         let is_blank = fields.iter().all(|field| field.trim().is_empty());
-        if is_blank || (line == 1 && fields == COLUMNS) {
+        if is_blank || (line == 1 && fields.starts_with(&COLUMNS)) {
             continue;
         }
         match row(&fields) {
             Ok(row) => ledger.rows.push(row),
-            Err(what) => ledger.problems.push(format!("{name}:{line}: {what}")),
+            Err(what) => {
+                ledger.problems.push(format!("{name}:{line}: {what}"));
+                // A row with fewer columns is only half written.
+                let is_whole = fields.len() >= COLUMNS.len();
+                ledger.unread.extend(is_whole.then(|| fields[0].trim().to_owned()));
+            }
         }
     }
     ledger
@@ -152,7 +159,8 @@ fn first_line(text: &str, at: &csv::Position) -> u64 {
 }
 
 fn row(fields: &[&str]) -> Result<Row> {
-    let [commit, throughput, kernel_us, correctness, status, description] = *fields else {
+    // Further columns are the user's own.
+    let [commit, throughput, kernel_us, correctness, status, description, ..] = *fields else {
         return Err(anyhow!("{} columns instead of 6; the row is left out", fields.len()));
     };
     let number = |text: &str, column: &str| -> Result<f64> {
@@ -225,10 +233,11 @@ mod tests {
         let ledger = parse(
             "commit\tthroughput_sps\tkernel_us\tcorrectness\tstatus\tdescription\n\
              aaa\tfast\t1\tpass\tkeep\tx\n\nbbb\t1\t1\tpass\tkept\tx\nccc\t1\t1\tok\tkeep\tx\nddd\t2\t1\tfail\tcrash\t\n\
-             eee\tnan\t1\tpass\tkeep\tx\n",
+             eee\tnan\t1\tpass\tkeep\tx\nfff\t3\t1\tpass\tkeep\tx\tmine\t\n",
             "results.tsv",
         );
-        assert_eq!(ledger.rows.iter().map(|r| r.commit.as_str()).collect::<Vec<_>>(), ["ddd"]);
+        assert_eq!(ledger.rows.iter().map(|r| r.commit.as_str()).collect::<Vec<_>>(), ["ddd", "fff"]);
+        assert_eq!(ledger.unread, ["aaa", "bbb", "ccc", "eee"]);
         let wanted = [
             "results.tsv:2: throughput_sps 'fast' is no number; the row is left out",
             "results.tsv:4: status is none of keep, discard, crash, rules; the row is left out",

@@ -49,13 +49,9 @@ fn read(repo: &Repo, project: &Project, index: &mut RunIndex) -> (History, Vec<R
         let ledger = ledger::read(&ledger::path(project, emulated));
         problems.extend(ledger.problems);
         let (runs, gone) = joined(index, &ledger.rows, emulated);
-        let edited: HashSet<String> = ledger
-            .rows
-            .iter()
-            .zip(&runs)
-            .filter(|(_, r)| r.is_none())
-            .map(|(row, _)| row.commit.clone())
-            .collect();
+        let without_run = ledger.rows.iter().zip(&runs).filter(|(_, run)| run.is_none());
+        let edited: HashSet<String> =
+            without_run.map(|(row, _)| row.commit.clone()).chain(ledger.unread).collect();
         experiments.reserve_exact(runs.len());
         // A row whose time is not known stays after the row before it.
         let mut last = None;
