@@ -163,7 +163,9 @@ fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: &str) ->
 fn by_number(project: &Project, record: &Record) -> String {
     let start = &record.start;
     let newer = |b: &RunSummary| b.judges(project) && b.id > start.id && b.fingerprint == start.fingerprint;
-    if RunIndex::search(project, newer).is_empty() { String::new() } else { format!(" --run {}", start.id) }
+    let index = RunIndex::open(project);
+    let is_newer = index.newest().take_while(|b| b.id > start.id).any(newer);
+    if is_newer { format!(" --run {}", start.id) } else { String::new() }
 }
 
 /// Returns the verdict as JSON. Latency and throughput are null unless the run is correct.

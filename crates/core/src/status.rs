@@ -51,11 +51,15 @@ pub fn look(repo: &Repo, project: &Project, index: &RunIndex) -> Result<ProjectS
     let last = decide::last(project, index).filter(|record| record.verdict.is_some());
     let judged = match &last {
         Some(last) if Some(&last.start.fingerprint) == present => Some(last.clone()),
-        _ => index.find(|b| b.judges(project) && b.verdict.is_some() && Some(&b.fingerprint) == present),
+        _ => present.and_then(|present| {
+            index.find_of(present, |b| b.judges(project) && b.verdict.is_some() && b.fingerprint == *present)
+        }),
     };
-    let check = index.find(|b| {
-        let ended = b.ending.is_some() && b.outcome().is_some_and(|outcome| outcome != Outcome::Void);
-        b.is_check() && b.kernel == project.kernel_name && ended && Some(&b.fingerprint) == present
+    let check = present.and_then(|present| {
+        index.find_of(present, |b| {
+            let ended = b.ending.is_some() && b.outcome().is_some_and(|outcome| outcome != Outcome::Void);
+            b.is_check() && b.kernel == project.kernel_name && ended && b.fingerprint == *present
+        })
     });
     let candidate = decide::default_run(project, index, present);
     Ok(ProjectStatus {

@@ -6,7 +6,7 @@ use crate::project::Project;
 use crate::run::experiment::{Row, Status};
 use crate::run::record::{Decision, Record};
 use crate::run::verdict::Outcome;
-use crate::store::{RunIndex, RunSummary};
+use crate::store::{Fact, RunIndex, RunSummary};
 use crate::{history, ledger, repo};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
@@ -91,8 +91,10 @@ pub(super) fn finish(
         attempt(locked.lock.write(&record));
     }
     let owes = |b: &RunSummary| b.decision.as_ref().is_some_and(|d| d.row.is_some() && !d.row_written);
-    let owed = RunIndex::search(project, |b| b.id != record.start.id && owes(b));
-    let owed = owed.into_iter().find_map(|run| locked.lock.store.read(run).ok());
+    let index = RunIndex::open(project);
+    let mut owed =
+        index.newest_with(|keys| keys.is(Fact::OwesRow)).filter(|b| b.id != record.start.id && owes(b));
+    let owed = owed.find_map(|summary| locked.lock.store.read(summary.id).ok());
     attempt(
         write_note(locked, &commit, &record)
             .context("the experiment is kept here, but its record does not go with the commit"),

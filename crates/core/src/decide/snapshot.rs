@@ -63,14 +63,11 @@ fn read_present(repo: &Repo, project: &Project, index: &RunIndex, inputs: &Input
 
 /// The newest decision about this kernel that a commit holds.
 fn last_decision(project: &Project, index: &RunIndex) -> Option<LastDecision> {
-    let decided = index.newest().filter(|summary| summary.judges(project));
-    let decided = decided.filter_map(|summary| {
-        let decision = summary.decision.as_ref()?;
-        Some((summary.id, decision, decision.commit.clone()?))
-    });
-    let (run, decision, commit) = decided.max_by_key(|(_, decision, _)| decision.decided)?;
+    let summary = index.last_decided(&project.kernel_name)?;
+    let decision = summary.decision.as_ref()?;
+    let commit = decision.commit.clone()?;
     Some(LastDecision {
-        run,
+        run: summary.id,
         status: decision.status,
         description: decision.description.clone(),
         commit,
@@ -84,10 +81,13 @@ fn last_decision(project: &Project, index: &RunIndex) -> Option<LastDecision> {
 /// present bytes were never judged, use the last run; its decision tells what is newer.
 pub fn default_run(project: &Project, index: &RunIndex, present: Option<&Fingerprint>) -> Option<Record> {
     let ours = |summary: &RunSummary| summary.judges(project) && Some(&summary.fingerprint) == present;
+    let find = |wanted: &dyn Fn(&RunSummary) -> bool| {
+        index.find_of(present?, |summary| ours(summary) && wanted(summary))
+    };
     // A record without an ending is of a lab that died before the run ended.
     let judged = |summary: &RunSummary| summary.ending.is_some() && summary.outcome() != Some(Outcome::Void);
-    let ended = index.find(|summary| ours(summary) && judged(summary));
-    let in_progress = || index.find(|summary| ours(summary) && summary.verdict.is_none());
+    let ended = find(&judged);
+    let in_progress = || find(&|summary| summary.verdict.is_none());
     ended.or_else(in_progress).or_else(|| last(project, index))
 }
 

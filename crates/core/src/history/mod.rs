@@ -8,7 +8,7 @@ use crate::ledger;
 use crate::project::Project;
 use crate::repo::{self, Notes, Repo};
 use crate::run::RunId;
-use crate::run::experiment::{Experiment, Row, Status};
+use crate::run::experiment::{Experiment, Row};
 use crate::run::record::Record;
 use crate::store::{RunIndex, RunSummary};
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -82,23 +82,16 @@ fn read(repo: &Repo, project: &Project, index: &mut RunIndex) -> (History, Vec<R
 /// Joins rows with records: the run of each row, if its record is here, and the decided runs without a row.
 fn joined(index: &RunIndex, rows: &[Row], emulated: bool) -> (Vec<Option<RunId>>, Vec<RunId>) {
     // Each list stands newest first: a commit that was kept twice has two rows, and the record of the older may be gone.
-    let mut recorded: HashMap<_, VecDeque<RunId>> = HashMap::new();
-    for summary in index.newest().filter(|b| b.emulated() == emulated) {
-        if let Some(row) = summary.decision.as_ref().and_then(|d| d.row.as_ref()) {
-            recorded.entry(name(row)).or_default().push_back(summary.id);
-        }
+    let mut recorded: HashMap<u64, VecDeque<RunId>> = HashMap::new();
+    for (run, hash) in index.rows(emulated) {
+        recorded.entry(hash).or_default().push_back(run);
     }
     let mut runs: Vec<Option<RunId>> =
-        rows.iter().rev().map(|row| recorded.get_mut(&name(row))?.pop_front()).collect();
+        rows.iter().rev().map(|row| recorded.get_mut(&RunIndex::hash_of(row))?.pop_front()).collect();
     runs.reverse();
     let mut gone: Vec<RunId> = recorded.into_values().flatten().collect();
     gone.sort_unstable();
     (runs, gone)
-}
-
-/// What the row in the ledger and the row in its record have in common.
-fn name(row: &Row) -> (&str, Status, &str) {
-    (&row.commit, row.status, &row.description)
 }
 
 /// Filters the decided runs without a row by whether the ledger lacks the row. If git tracks the ledger, a row that was

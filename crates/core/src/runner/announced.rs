@@ -243,8 +243,9 @@ impl<'a> Announced<'a> {
         let near = |b: &RunSummary| {
             b.id != candidate.start.id && b.blob == blob && b.outcome() == Some(Outcome::Pass)
         };
-        let runs = RunIndex::search(project, near).into_iter();
-        let local = runs.filter_map(|id| self.store.read(id).ok()).find(same);
+        let index = RunIndex::open(project);
+        let runs = index.newest_of_blob(&blob).filter(|summary| near(summary));
+        let local = runs.filter_map(|summary| self.store.read(summary.id).ok()).find(same);
         Ok(local.or_else(noted).and_then(measure))
     }
 }

@@ -9,6 +9,6 @@ pub mod run_store;
 pub mod summary;
 
 pub use decision_lock::DecisionLock;
-pub use index::RunIndex;
+pub use index::{Fact, RunIndex};
 pub use run_store::{LOG, RunStore};
 pub use summary::{HeldOutSummary, RunSummary, VerdictSummary};

@@ -1,18 +1,40 @@
-//! The index on disk, `.lab/runs/index.jsonl`: a header line, then one line for each run.
+//! The index on disk. `.lab/runs/index.bin` holds every summary, and `.lab/runs/index.new.bin` those that were read after it
+//! was written. Both have the same form: a header line (JSON), a table with one row of fixed length for each run, and the
+//! summaries (JSON), which the table's rows point to. Reading one reads the header and the table; a summary is read when
+//! somebody asks for it.
+//!
+//! Earlier versions wrote `.lab/runs/index.jsonl`: a header line, then one line for each run.
 
 use super::Known;
-use crate::disk::stamp::Stamp;
+use super::keys::{Keys, WORDS};
+use crate::disk::stamp::{Stamp, stamp};
 use crate::run::RunId;
 use crate::store::decision_lock::Position;
 use crate::store::summary::RunSummary;
 use lab_system::atomic_file::NewFile;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::{BufRead, BufReader, BufWriter, Write};
-use std::path::Path;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-/// A line of the index: the summary, and the stamp of the record's file when it was read.
+/// The names of the files of the index in a folder of runs.
+pub struct Paths {
+    pub whole: PathBuf,
+    pub newer: PathBuf,
+    pub lines: PathBuf,
+}
+
+impl Paths {
+    pub fn new(lab_dir: &Path) -> Paths {
+        let path = |name| lab_dir.join("runs").join(name);
+        Paths { whole: path("index.bin"), newer: path("index.new.bin"), lines: path("index.jsonl") }
+    }
+}
+
+/// A summary with the stamp of the record's file when it was read.
 #[derive(Deserialize)]
 pub struct Entry {
     pub stamp: Stamp,
@@ -20,58 +42,142 @@ pub struct Entry {
     pub summary: RunSummary,
 }
 
-/// The first line.
+/// Where a summary is in a file of the index.
+#[derive(Clone, Debug)]
+pub struct Place {
+    file: Arc<File>,
+    at: u64,
+    length: u64,
+}
+
+impl Place {
+    /// The summary; `None` if the file is damaged there.
+    pub fn read(&self) -> Option<RunSummary> {
+        serde_json::from_slice(&self.bytes().ok()?).ok()
+    }
+
+    fn bytes(&self) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; self.length as usize];
+        self.file.read_exact_at(&mut bytes, self.at)?;
+        Ok(bytes)
+    }
+}
+
+/// What a file of the index holds.
+pub struct Loaded {
+    /// How much of the decision lock's file it knows.
+    pub seen: Position,
+    pub known: BTreeMap<RunId, Known>,
+}
+
 #[derive(Serialize, Deserialize)]
 struct Header {
     version: u32,
-    /// How much of the decision lock's file the index knows.
     seen: Position,
+    /// Rows of the table.
+    runs: u64,
+    /// Of `index.new.bin`: the stamp of the file that it adds to.
+    #[serde(default)]
+    base: Option<Stamp>,
 }
 
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
-/// Reads the index; `None` where there is none, it is damaged, or another version of the lab wrote it. Reads line by
-/// line: the whole text would take more memory than what is kept of it. Keeps the summaries that are `wanted`.
-pub fn load(
-    index: &Path,
-    mut wanted: impl FnMut(&RunSummary) -> bool,
-) -> Option<(Position, BTreeMap<RunId, Known>)> {
+/// The number of words in a row of the table: id, stamp, keys, place.
+const ROW: usize = 1 + 4 + WORDS + 2;
+
+/// Reads the table of a file; `None` where there is none, it is damaged, or another version of the lab wrote it. With a
+/// `base`, the file must add to the file with this stamp.
+pub fn load(path: &Path, base: Option<Stamp>) -> Option<Loaded> {
+    let file = Arc::new(File::open(path).ok()?);
+    let about = file.metadata().ok()?;
+    let mut reader = BufReader::with_capacity(256 * 1024, &*file);
+    let mut line = Vec::new();
+    (&mut reader).take(4096).read_until(b'\n', &mut line).ok()?;
+    let header: Header = serde_json::from_slice(&line).ok()?;
+    let table = header.runs.checked_mul(ROW as u64 * 8)?;
+    if !about.is_file() || header.version != VERSION || header.base != base || table > about.len() {
+        return None;
+    }
+    let mut bytes = vec![0; table as usize];
+    reader.read_exact(&mut bytes).ok()?;
+    let mut at = line.len() as u64 + table;
+    let rows = bytes.chunks_exact(ROW * 8).map(|row| {
+        let mut words = [0u64; ROW];
+        for (word, bytes) in words.iter_mut().zip(row.chunks_exact(8)) {
+            *word = u64::from_le_bytes(bytes.try_into().unwrap_or_default());
+        }
+        let [id, inode, size, seconds, nanoseconds, rest @ ..] = words;
+        let [k0, k1, k2, k3, k4, k5, length, _] = rest;
+        let place = Place { file: Arc::clone(&file), at, length };
+        at = at.saturating_add(length);
+        let stamp = (inode, size, seconds as i64, nanoseconds as i64);
+        (RunId(id), Known::at(stamp, Keys::from_words([k0, k1, k2, k3, k4, k5]), place))
+    });
+    let known: BTreeMap<RunId, Known> = rows.collect();
+    (at == about.len() && known.len() as u64 == header.runs).then_some(Loaded { seen: header.seen, known })
+}
+
+/// Replaces a file of the index by these runs, in one step. It is not synced to disk: a lost index is read from the records
+/// again.
+pub fn store<'k>(
+    path: &Path,
+    base: Option<Stamp>,
+    seen: Position,
+    known: impl Iterator<Item = (&'k RunId, &'k Known)>,
+) -> io::Result<()> {
+    let (mut table, mut bodies) = (Vec::new(), Vec::new());
+    let mut runs = 0;
+    for (id, known) in known {
+        let before = bodies.len();
+        match (known.place(), known.in_memory()) {
+            (Some(place), _) => bodies.extend(place.bytes()?),
+            (None, Some(summary)) => serde_json::to_writer(&mut bodies, summary)?,
+            (None, None) => continue,
+        }
+        let (inode, size, seconds, nanoseconds) = known.stamp;
+        let place = [(bodies.len() - before) as u64, 0];
+        let words = [id.0, inode, size, seconds as u64, nanoseconds as u64].into_iter();
+        words.chain(known.keys.words()).chain(place).for_each(|word| table.extend(word.to_le_bytes()));
+        runs += 1;
+    }
+    let mut file = NewFile::beside(path)?;
+    let mut out = BufWriter::with_capacity(64 * 1024, &mut file);
+    serde_json::to_writer(&mut out, &Header { version: VERSION, seen, runs, base })?;
+    out.write_all(b"\n")?;
+    out.write_all(&table)?;
+    out.write_all(&bodies)?;
+    out.flush()?;
+    drop(out);
+    file.replace(path)
+}
+
+/// The stamp of the file that `index.new.bin` adds to.
+pub fn base(paths: &Paths) -> Option<Stamp> {
+    stamp(&paths.whole)
+}
+
+/// Reads the index of an earlier version; `None` where there is none, or it is damaged.
+pub fn load_lines(index: &Path) -> Option<Loaded> {
+    #[derive(Deserialize)]
+    struct Header {
+        version: u32,
+        seen: Position,
+    }
     let mut file = BufReader::with_capacity(64 * 1024, fs::File::open(index).ok()?);
     let mut line = Vec::new();
     file.read_until(b'\n', &mut line).ok()?;
     let header: Header = serde_json::from_slice(&line).ok()?;
-    if header.version != VERSION {
+    if header.version != 3 {
         return None;
     }
     let mut known = BTreeMap::new();
     loop {
         line.clear();
         if file.read_until(b'\n', &mut line).ok()? == 0 {
-            return Some((header.seen, known));
+            return Some(Loaded { seen: header.seen, known });
         }
         let entry: Entry = serde_json::from_slice(&line).ok()?;
-        known.insert(entry.summary.id, Known::new(entry, &mut wanted));
+        known.insert(entry.summary.id, Known::read(entry));
     }
-}
-
-/// Replaces the index in one step. It is not synced to disk: a lost index is read from the records again.
-pub fn store(index: &Path, seen: Position, known: &BTreeMap<RunId, Known>) -> std::io::Result<()> {
-    #[derive(Serialize)]
-    struct Line<'a> {
-        stamp: Stamp,
-        #[serde(rename = "brief")]
-        summary: &'a RunSummary,
-    }
-    let mut file = NewFile::beside(index)?;
-    let mut out = BufWriter::with_capacity(64 * 1024, &mut file);
-    serde_json::to_writer(&mut out, &Header { version: VERSION, seen })?;
-    out.write_all(b"\n")?;
-    for Known { stamp, summary, .. } in known.values() {
-        let Some(summary) = summary else { continue };
-        serde_json::to_writer(&mut out, &Line { stamp: *stamp, summary })?;
-        out.write_all(b"\n")?;
-    }
-    out.flush()?;
-    drop(out);
-    file.replace(index)
 }
