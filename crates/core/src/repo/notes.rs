@@ -3,16 +3,57 @@
 use super::commit::{any_signature, introduced};
 use super::{Project, Repo, blob_in, find, head_commit};
 use anyhow::Result;
+use git2::build::TreeUpdateBuilder;
+use git2::{Commit, FileMode, ObjectType, Oid, Tree};
+use std::path::Path;
 
 const NOTES: &str = "refs/notes/lab";
+
+/// Above this number of notes the tree has a folder for the first two digits of an id. Without the folders, each note is
+/// written with a tree that names every other note.
+const FLAT: usize = 128;
 
 /// Attaches a text to a commit, in place of an older one.
 pub fn note(repo: &Repo, commit: &str, text: &str) -> Result<()> {
     let git = &repo.git;
-    let id = find(git, commit)?.id();
+    let id = find(git, commit)?.id().to_string();
     let who = any_signature(git)?;
-    git.note(&who, &who, Some(NOTES), id, text, true)?;
+    let before = git.find_reference(NOTES).ok().map(|tip| tip.peel_to_commit()).transpose()?;
+    let tree = match &before {
+        Some(commit) => commit.tree()?,
+        None => git.find_tree(git.treebuilder(None)?.write()?)?,
+    };
+    let mut update = TreeUpdateBuilder::new();
+    let at = place(&tree, &id, &mut update);
+    update.upsert(at, git.blob(text.as_bytes())?, FileMode::Blob);
+    let tree = git.find_tree(update.create_updated(git, &tree)?)?;
+    let parents: Vec<&Commit> = before.iter().collect();
+    git.commit(Some(NOTES), &who, &who, "Notes added by lab", &tree, &parents)?;
     Ok(())
+}
+
+/// The path of a note in the tree. Where many notes stand side by side, `update` moves them into folders: libgit2 finds no
+/// note beside a folder with the first digits of its id.
+fn place(tree: &Tree, id: &str, update: &mut TreeUpdateBuilder) -> String {
+    let in_folder = |id: &str| format!("{}/{}", &id[..2], &id[2..]);
+    let in_folders = |id: &str| format!("{}/{}/{}", &id[..2], &id[2..4], &id[4..]);
+    let is_there = |path: &String| tree.get_path(Path::new(path)).is_ok();
+    let notes = tree.iter().filter(|entry| entry.kind() == Some(ObjectType::Blob));
+    let flat: Vec<(String, Oid)> =
+        notes.filter_map(|entry| Some((entry.name().ok()?.to_owned(), entry.id()))).collect();
+    let flat: Vec<_> = flat.into_iter().filter(|(name, _)| name.len() == id.len()).collect();
+    let has_folders = tree.iter().any(|entry| entry.kind() == Some(ObjectType::Tree));
+    if !has_folders && flat.len() < FLAT {
+        return id.to_owned();
+    }
+    for (name, blob) in flat {
+        update.remove(name.as_str());
+        if name != id {
+            update.upsert(in_folder(&name), blob, FileMode::Blob);
+        }
+    }
+    // git makes further folders in a tree of very many notes.
+    [in_folders(id)].into_iter().find(is_there).unwrap_or_else(|| in_folder(id))
 }
 
 /// The notes of a repository, which may have none.
