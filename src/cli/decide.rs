@@ -6,6 +6,7 @@ use clap::Args;
 use lab_core::decide::auto::{self, AutoDecision};
 use lab_core::decide::{self, Decided, Refusal};
 use lab_core::history::tested;
+use lab_core::inputs;
 use lab_core::message::{self, Message, Trailer, TrailerKey};
 use lab_core::project::Project;
 use lab_core::repo::{self, Repo, short};
@@ -15,7 +16,6 @@ use lab_core::runner::held_out::RunContext;
 use lab_core::runner::process::Control;
 use lab_core::runner::spec::own_program;
 use lab_core::store::RunIndex;
-use lab_core::{history, inputs};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -77,13 +77,15 @@ impl TrailerArgs {
         }
         let mut index = RunIndex::open(project);
         let record = run.and_then(|id| index.store().read(id).ok());
-        let history = Repo::open(project).map(|repo| history::look(&repo, project, &mut index));
-        let experiments = history.unwrap_or_default().experiments;
         // Without a verdict there is nothing to say in Tested.
-        let tested = record
-            .filter(decide::is_undecided)
-            .map(|r| tested::tested(&r, &experiments, &project.config))
-            .unwrap_or_default();
+        let tested = record.filter(decide::is_undecided).map(|record| {
+            let best = || {
+                let repo = Repo::open(project).ok()?;
+                tested::best_in_ledger(&repo, project, &mut index, &record)
+            };
+            tested::tested_beside(&record, &project.config, best)
+        });
+        let tested = tested.unwrap_or_default();
         message.with_default(TrailerKey::Tested, &tested)
     }
 }

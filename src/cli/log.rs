@@ -1,12 +1,12 @@
 //! `lab log`: lists the experiments, oldest first.
 
-use super::{KernelArg, complain, here, open, say, say_json};
+use super::{KernelArg, complain, here, open, say, say_json_with_list};
 use anyhow::Result;
 use clap::Args;
 use lab_core::decide;
-use lab_core::history;
+use lab_core::history::Listing;
 use lab_core::project::Project;
-use lab_core::repo::{self, Repo};
+use lab_core::repo::{self, Present, Repo};
 use lab_core::run::experiment::Experiment;
 use lab_core::status::{self, ProjectStatus};
 use lab_core::store::RunIndex;
@@ -45,33 +45,50 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
     }
     let mut index = RunIndex::open(&project);
     let repo = Repo::open(&project)?;
-    let mut history = history::look(&repo, &project, &mut index);
-    let everything = history.experiments.len();
-    // A row without a record may belong to any kernel.
-    let ours = |e: &Experiment| e.kernel.as_ref().is_none_or(|kernel| *kernel == project.kernel_name);
-    history.experiments.retain(|e| options.all || !is_meant || ours(e));
-    let others = everything - history.experiments.len();
+    let listing = Listing::read(&repo, &project, &mut index);
     let status = status::look(&repo, &project, &index)?;
+    let show_all = options.all || !is_meant;
+    // A row without a record may belong to any kernel.
+    let ours =
+        |e: &Experiment| show_all || e.kernel.as_ref().is_none_or(|kernel| *kernel == project.kernel_name);
+    // A ledger may have a million rows: each experiment is made, printed and dropped.
+    let experiments = || listing.experiments(&index).filter(ours);
     if options.json {
-        let experiments: Vec<Value> = history.experiments.iter().map(|e| as_json(&repo, e)).collect();
-        let undecided = undecided(&status);
-        say_json(&json!({
-            "head": status.head.label(),
-            "kernel": is_meant.then_some(&project.kernel_name),
-            "undecided_run": undecided,
-            "experiments": experiments,
-            "problems": history.problems,
-        }));
+        let present = Present::of(&repo, listing.without_record(&index))?;
+        say_json_with_list(
+            &json!({
+                "head": status.head.label(),
+                "kernel": is_meant.then_some(&project.kernel_name),
+                "undecided_run": undecided(&status),
+                "problems": listing.problems,
+            }),
+            "experiments",
+            experiments().map(|e| as_json(&repo, &present, &e)),
+        );
     } else {
         let name = if is_meant { &project.kernel_name } else { "every kernel" };
         say(&format!("{name}  {}", status.head.label()));
-        history.experiments.iter().for_each(|e| say(&as_text(e, options.all || !is_meant)));
-        if history.experiments.is_empty() {
+        let mut shown = 0;
+        let mut lines = String::new();
+        for experiment in experiments() {
+            shown += 1;
+            lines.push_str(&as_text(&experiment, show_all));
+            lines.push('\n');
+            if lines.len() > BATCH {
+                say(lines.trim_end_matches('\n'));
+                lines.clear();
+            }
+        }
+        if !lines.is_empty() {
+            say(lines.trim_end_matches('\n'));
+        }
+        if shown == 0 {
             let this = if is_meant { &project.argument } else { " KERNEL" };
             say(&format!(
                 "no experiment yet: `lab run{this}`, then `lab keep{this} -m TEXT` or `lab discard{this} -m TEXT`"
             ));
         }
+        let others = listing.len() - shown;
         if others > 0 {
             say(&format!("{others} of other kernels: `lab log --all`"));
         }
@@ -79,9 +96,12 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
             say(&format!("run {run} is undecided"));
         }
     }
-    history.problems.iter().for_each(|problem| complain(problem));
+    listing.problems.iter().for_each(|problem| complain(problem));
     Ok(ExitCode::SUCCESS)
 }
+
+/// Rows are printed in pieces of about this many bytes.
+const BATCH: usize = 64 * 1024;
 
 fn undecided(status: &ProjectStatus) -> Option<u64> {
     status.last.as_ref().filter(|r| decide::is_undecided(r)).map(|r| r.start.id.0)
@@ -100,13 +120,14 @@ fn as_text(experiment: &Experiment, with_kernel: bool) -> String {
     format!("{:<8} {:<7} {figures}  {kernel}{}{emulated}", row.commit, row.status.word(), row.description)
 }
 
-fn as_json(repo: &Repo, experiment: &Experiment) -> Value {
+fn as_json(repo: &Repo, present: &Present, experiment: &Experiment) -> Value {
     let row = &experiment.row;
     let correct = row.correctness.passed();
     // Without a record, the commit itself may hold the trailers.
     let trailers = match experiment.decided {
         Some(_) => experiment.trailers.clone(),
-        None => repo::trailers_of(repo, &row.commit).unwrap_or_default(),
+        None if present.holds(&row.commit) => repo::trailers_of(repo, &row.commit).unwrap_or_default(),
+        None => Vec::new(),
     };
     json!({
         "commit": row.commit,

@@ -26,7 +26,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use lab_core::project::Project;
 use lab_protocol::Exit;
 use lab_tui::theme::AppearanceChoice;
-use output::{code, complain, failed, say, say_as_it_is, say_batch, say_json};
+use output::{code, complain, failed, say, say_as_it_is, say_batch, say_json, say_json_with_list};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

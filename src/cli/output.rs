@@ -37,10 +37,37 @@ pub fn say_json(value: &Value) {
     say_as_it_is(&printable_json(value));
 }
 
+/// [`say_json`] of an object with one more key, a list that may be too long for memory.
+pub fn say_json_with_list(object: &Value, key: &str, items: impl Iterator<Item = Value>) {
+    let whole = printable_json(object);
+    // An object in several lines ends with a line that closes it.
+    let open = whole.strip_suffix("\n}").unwrap_or("{");
+    let mut text = format!("{open}{}\n  {}: [", if open == "{" { "" } else { "," }, json!(key));
+    let mut is_first = true;
+    for item in items {
+        text.push_str(if is_first { "\n    " } else { ",\n    " });
+        text.push_str(&printable_json(&item).replace('\n', "\n    "));
+        is_first = false;
+        if text.len() > 64 * 1024
+            && let Some(end) = text.rfind('\n')
+        {
+            say_as_it_is(&text[..end]);
+            text.drain(..=end);
+        }
+    }
+    text.push_str(if is_first { "]\n}" } else { "\n  ]\n}" });
+    say_as_it_is(&text);
+}
+
 /// The JSON text of a value in several lines. Characters that a terminal does not show stand in it as `\uXXXX`.
 fn printable_json(value: &Value) -> String {
+    let whole = format!("{value:#}");
+    // A short cut: most text is plain ASCII, and there is much of it.
+    if whole.bytes().all(|b| matches!(b, b'\n' | b' '..=b'~')) {
+        return whole;
+    }
     let mut text = String::new();
-    for c in format!("{value:#}").chars() {
+    for c in whole.chars() {
         if c == '\n' || is_visible(c) {
             text.push(c);
         } else {

@@ -203,3 +203,28 @@ fn columns_of_the_users_own_make_no_row_missing_and_stay() {
     lab.lab("undo").is(0);
     assert_eq!(lab.rows(), [] as [&str; 0]);
 }
+
+#[test]
+fn a_long_ledger_is_listed_row_by_row() {
+    let lab = judged();
+    lab.lab("keep -m 'the only one with a record'").is(0);
+    let ours = lab.read("results.tsv").lines().nth(1).unwrap().to_owned();
+    let rows = |ids: std::ops::Range<u32>| -> String {
+        ids.map(|at| format!("{:07x}\t{at}.5\t1.25\tpass\tdiscard\trow {at}: é\n", at * 16)).collect()
+    };
+    lab.write("results.tsv", format!("{HEADER}{}{ours}\n{}", rows(1..20_000), rows(20_000..40_000)));
+    let log = lab.lab("log").is(0);
+    assert_eq!(log.err, "");
+    let lines: Vec<&str> = log.out.lines().collect();
+    assert_eq!(lines.len(), 1 + 40_000, "{:?}", lines.last());
+    assert!(lines[1].contains("row 1: é") && lines[20_000].contains("the only one") && lines[40_000].contains("row 39999"));
+    let json = lab.lab("log --json").is(0).json();
+    let experiments = json["experiments"].as_array().unwrap();
+    assert_eq!((experiments.len(), &experiments[19_999]["run"]), (40_000, &serde_json::json!(1)));
+    assert_eq!(experiments[39_999]["description"], "row 39999: é");
+    assert_eq!(json["problems"], serde_json::json!([]));
+    lab.write("results.tsv", HEADER);
+    let json = lab.lab("log --json").is(0).json();
+    assert_eq!(json["experiments"], serde_json::json!([]));
+    assert!(json["problems"][0].as_str().unwrap().contains("the row of run 1 is missing"));
+}

@@ -1,13 +1,18 @@
 //! The record of an experiment as a git note of its commit, in `refs/notes/lab`.
 
 use super::commit::{any_signature, introduced};
+use super::present::first_with;
 use super::{Project, Repo, blob_in, find, head_commit};
 use anyhow::Result;
 use git2::build::TreeUpdateBuilder;
 use git2::{Commit, FileMode, ObjectType, Oid, Tree};
+use std::cell::OnceCell;
 use std::path::Path;
 
 const NOTES: &str = "refs/notes/lab";
+
+/// The notes that were fetched from a bundle or another repository.
+const FETCHED: &str = "refs/lab/fetched/*/notes/lab";
 
 /// Above this number of notes the tree has a folder for the first two digits of an id. Without the folders, each note is
 /// written with a tree that names every other note.
@@ -56,25 +61,60 @@ fn place(tree: &Tree, id: &str, update: &mut TreeUpdateBuilder) -> String {
     [in_folders(id)].into_iter().find(is_there).unwrap_or_else(|| in_folder(id))
 }
 
-/// The notes of a repository, which may have none.
-pub struct Notes<'r>(Option<&'r Repo>);
+/// The notes of a repository, which may have none: its own, and those that were fetched from others.
+pub struct Notes<'r> {
+    /// `None` if there are no notes at all.
+    repo: Option<&'r Repo>,
+    /// The refs of the notes, the repository's own first.
+    refs: Vec<String>,
+    /// The commits that have a note, sorted; listed when somebody asks.
+    noted: OnceCell<Vec<Oid>>,
+}
 
 impl<'r> Notes<'r> {
     /// The notes as they are now.
     pub fn of(repo: &'r Repo) -> Self {
-        Notes(Some(repo).filter(|repo| repo.git.find_reference(NOTES).is_ok()))
+        let mut refs = Vec::new();
+        refs.extend(repo.git.find_reference(NOTES).is_ok().then(|| NOTES.to_owned()));
+        for name in repo.git.references_glob(FETCHED).into_iter().flatten().flatten() {
+            refs.extend(name.name().ok().map(str::to_owned));
+        }
+        Notes { repo: Some(repo).filter(|_| !refs.is_empty()), refs, noted: OnceCell::new() }
     }
 
-    /// Id of the commit that holds the notes: as long as it is the same, so are the notes.
+    /// Ids of the commits that hold the notes: as long as they are the same, so are the notes.
     pub fn tip(&self) -> Option<String> {
-        Some(self.0?.git.refname_to_id(NOTES).ok()?.to_string())
+        let git = &self.repo?.git;
+        let tips = self.refs.iter().filter_map(|name| Some(git.refname_to_id(name).ok()?.to_string()));
+        Some(tips.collect::<Vec<_>>().join(" "))
     }
 
     /// The note of a commit, if it has one.
     pub fn note(&self, commit: &str) -> Option<String> {
-        let git = &self.0?.git;
-        let note = git.find_note(Some(NOTES), find(git, commit).ok()?.id()).ok()?;
+        self.read(find(&self.repo?.git, commit).ok()?.id())
+    }
+
+    /// The note of the commit with this short id, for callers that ask for many. The first call lists all notes.
+    pub fn note_of_row(&self, short: &str) -> Option<String> {
+        let noted = self.noted.get_or_init(|| self.list());
+        self.read(noted[first_with(noted, short)?])
+    }
+
+    fn read(&self, commit: Oid) -> Option<String> {
+        let git = &self.repo?.git;
+        let note = self.refs.iter().find_map(|name| git.find_note(Some(name), commit).ok())?;
         note.message().ok().map(str::to_owned)
+    }
+
+    fn list(&self) -> Vec<Oid> {
+        let mut noted = Vec::new();
+        for name in &self.refs {
+            let notes = self.repo.and_then(|repo| repo.git.notes(Some(name)).ok());
+            noted.extend(notes.into_iter().flatten().flatten().map(|(_, commit)| commit));
+        }
+        noted.sort_unstable();
+        noted.dedup();
+        noted
     }
 }
 

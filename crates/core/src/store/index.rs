@@ -303,12 +303,31 @@ impl RunIndex {
 
     /// The summary of the record in the commit's note, where notes were fetched. Another clone's runs are known only
     /// from notes.
-    pub fn summary_in_note(&mut self, notes: &Notes, commit: &str) -> Option<&RunSummary> {
-        if self.in_notes.tip != notes.tip() {
-            self.in_notes = InNotes { tip: notes.tip(), summaries: HashMap::new() };
+    pub fn summary_in_note(&self, commit: &str) -> Option<&RunSummary> {
+        self.in_notes.summaries.get(commit)?.as_ref()
+    }
+
+    /// Reads the notes of these rows' commits, for [`RunIndex::summary_in_note`].
+    pub fn read_notes<'c>(&mut self, notes: &Notes, commits: impl Iterator<Item = &'c str>) {
+        let tip = notes.tip();
+        if self.in_notes.tip != tip {
+            self.in_notes = InNotes { tip, summaries: HashMap::new() };
         }
-        let read = || serde_json::from_str(&notes.note(commit)?).ok();
-        self.in_notes.summaries.entry(commit.to_owned()).or_insert_with(read).as_ref()
+        if self.in_notes.tip.is_none() {
+            return;
+        }
+        for commit in commits {
+            if !self.in_notes.summaries.contains_key(commit)
+                && let Some(note) = notes.note_of_row(commit)
+            {
+                self.in_notes.summaries.insert(commit.to_owned(), serde_json::from_str(&note).ok());
+            }
+        }
+    }
+
+    /// Microseconds since 1970 at which a run was decided.
+    pub fn decided_at(&self, id: RunId) -> Option<i64> {
+        self.known.get(&id).map(|known| known.keys.decided).filter(|at| *at != 0)
     }
 }
 
