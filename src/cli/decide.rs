@@ -39,12 +39,13 @@ impl KeepArgs {
         let project = open(self.kernel.kernel.as_deref())?;
         // The run is chosen once, so that the trailer Tested is about the run that is decided, even if another run ends
         // meanwhile.
+        let mut index = RunIndex::open(&project);
         let default = || {
             let present = inputs::read(&project).ok().map(|inputs| inputs.fingerprint);
-            decide::default_run(&project, &RunIndex::open(&project), present.as_ref()).map(|run| run.start.id)
+            decide::default_run(&project, &index, present.as_ref()).map(|run| run.start.id)
         };
         let run = self.run.map(RunId).or_else(default);
-        let message = self.trailers.message(&project, &self.message, run);
+        let message = self.trailers.message(&project, &mut index, &self.message, run);
         Ok((project, run, message))
     }
 }
@@ -70,18 +71,17 @@ pub struct TrailerArgs {
 }
 
 impl TrailerArgs {
-    fn message(&self, project: &Project, subject: &str, run: Option<RunId>) -> Message {
+    fn message(&self, project: &Project, index: &mut RunIndex, subject: &str, run: Option<RunId>) -> Message {
         let message = Message::new(subject, self.trailer.iter().cloned());
         if self.no_tested {
             return message;
         }
-        let mut index = RunIndex::open(project);
         let record = run.and_then(|id| index.store().read(id).ok());
         // Without a verdict there is nothing to say in Tested.
         let tested = record.filter(decide::is_undecided).map(|record| {
             let best = || {
                 let repo = Repo::open(project).ok()?;
-                tested::best_in_ledger(&repo, project, &mut index, &record)
+                tested::best_in_ledger(&repo, project, index, &record)
             };
             tested::tested_beside(&record, &project.config, best)
         });
@@ -98,7 +98,9 @@ pub fn keep(options: &KeepArgs) -> Result<ExitCode> {
 /// Decides a run by rule and reports the decision.
 pub fn by_rule(project: &Project, record: &Record, subject: &str) {
     let run = Some(record.start.id);
-    let message = TrailerArgs { trailer: Vec::new(), no_tested: false }.message(project, subject, run);
+    let mut index = RunIndex::open(project);
+    let trailers = TrailerArgs { trailer: Vec::new(), no_tested: false };
+    let message = trailers.message(project, &mut index, subject, run);
     let incumbent = Repo::open(project).and_then(|repo| repo::incumbent(&repo, project)).unwrap_or_default();
     match auto::decide(record, incumbent.as_deref()) {
         AutoDecision::Keep => match checked_keep(project, run, &message) {

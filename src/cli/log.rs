@@ -5,6 +5,7 @@ use anyhow::Result;
 use clap::Args;
 use lab_core::decide;
 use lab_core::history::Listing;
+use lab_core::history::elsewhere::Elsewhere;
 use lab_core::project::Project;
 use lab_core::repo::{self, Present, Repo};
 use lab_core::run::experiment::Experiment;
@@ -55,11 +56,13 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
     let experiments = || listing.experiments(&index).filter(ours);
     if options.json {
         let present = Present::of(&repo, listing.without_record(&index))?;
+        let elsewhere = Elsewhere::look(&repo, &project, &listing, &index)?;
         say_json_with_list(
             &json!({
                 "head": status.head.label(),
                 "kernel": is_meant.then_some(&project.kernel_name),
                 "undecided_run": undecided(&status),
+                "rows_of_other_clones": elsewhere.map_or(0, |elsewhere| elsewhere.rows),
                 "problems": listing.problems,
             }),
             "experiments",
@@ -91,6 +94,9 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
         let others = listing.len() - shown;
         if others > 0 {
             say(&format!("{others} of other kernels: `lab log --all`"));
+        }
+        if let Some(elsewhere) = Elsewhere::look(&repo, &project, &listing, &index)? {
+            say(&elsewhere.text());
         }
         if let Some(run) = undecided(&status) {
             say(&format!("run {run} is undecided"));

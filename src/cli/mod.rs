@@ -5,6 +5,7 @@ mod completions;
 mod decide;
 mod describe;
 mod doctor;
+mod fetch;
 mod gpu_tests;
 mod harness;
 mod init;
@@ -96,6 +97,8 @@ enum Command {
     Describe(describe::DescribeArgs),
     /// List the experiments
     Log(log::LogArgs),
+    /// Fetch the commits and records of other clones' experiments from a bundle, a remote or a repository
+    Fetch(fetch::FetchArgs),
     /// Put the kernel of an experiment or a commit on disk
     Restore(restore::RestoreArgs),
     /// Check git, compiler, driver, terminal and file watching, and say how to mend what is missing
@@ -146,6 +149,7 @@ pub fn main() -> ExitCode {
         Some(Command::Rules(options)) => rules::main(&options),
         Some(Command::Describe(options)) => describe::main(&options),
         Some(Command::Log(options)) => log::main(&options),
+        Some(Command::Fetch(options)) => fetch::main(&options),
         Some(Command::Restore(options)) => restore::main(&options),
         Some(Command::Doctor) => doctor::main(),
         Some(Command::Trust) => trust::main(),

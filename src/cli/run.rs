@@ -5,9 +5,9 @@ use super::{KernelArg, code, complain, failed, open, say, say_batch, say_json};
 use clap::Args;
 use lab_core::objective::Objective;
 use lab_core::project::Project;
-use lab_core::run::Reason;
 use lab_core::run::record::Record;
 use lab_core::run::verdict::{Outcome, Verdict};
+use lab_core::run::{Reason, RunId};
 use lab_core::runner::RunEvent;
 use lab_core::runner::execute::{self, NotRun};
 use lab_core::runner::process::Control;
@@ -163,6 +163,10 @@ fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: &str) ->
 fn by_number(project: &Project, record: &Record) -> String {
     let start = &record.start;
     let newer = |b: &RunSummary| b.judges(project) && b.id > start.id && b.fingerprint == start.fingerprint;
+    // Runs are numbered one after the other: usually there is no newer one.
+    if !RunStore::new(&project.lab_dir).folder(RunId(start.id.0 + 1)).exists() {
+        return String::new();
+    }
     let index = RunIndex::open(project);
     let is_newer = index.newest().take_while(|b| b.id > start.id).any(newer);
     if is_newer { format!(" --run {}", start.id) } else { String::new() }

@@ -217,7 +217,11 @@ fn a_long_ledger_is_listed_row_by_row() {
     assert_eq!(log.err, "");
     let lines: Vec<&str> = log.out.lines().collect();
     assert_eq!(lines.len(), 1 + 40_000, "{:?}", lines.last());
-    assert!(lines[1].contains("row 1: é") && lines[20_000].contains("the only one") && lines[40_000].contains("row 39999"));
+    assert!(
+        lines[1].contains("row 1: é")
+            && lines[20_000].contains("the only one")
+            && lines[40_000].contains("row 39999")
+    );
     let json = lab.lab("log --json").is(0).json();
     let experiments = json["experiments"].as_array().unwrap();
     assert_eq!((experiments.len(), &experiments[19_999]["run"]), (40_000, &serde_json::json!(1)));

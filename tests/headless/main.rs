@@ -14,6 +14,7 @@ mod circle;
 mod commits;
 mod describe;
 mod experiments;
+mod fetch;
 mod git_formats;
 mod held_out;
 mod includes;

@@ -29,7 +29,7 @@ pub fn discard(
     require_subject(message)?;
     let (records, name) = (&locked.lock.store, &project.kernel_name);
     let on_disk = read_on_disk(project)?;
-    let index = RunIndex::open(project);
+    let mut index = RunIndex::open(project);
     let present = inputs::read(project);
     let picked = pick(project, records, &index, run, &present)?;
     let discard = allowed(&snapshot(&locked.repo, project, &index, &present, picked.as_ref())?).discard?;
@@ -75,7 +75,7 @@ pub fn discard(
             "you staged a version of {name}: it is still staged (`git restore --staged {name}`)"
         ));
     }
-    finish(project, &locked, record, stored.id, notes)
+    finish(project, &locked, &mut index, record, stored.id, notes)
 }
 
 /// Puts the incumbent back in place of bytes whose run was decided already: a commit holds them, and they have their row.

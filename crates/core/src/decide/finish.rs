@@ -64,6 +64,7 @@ pub(super) fn withdraw_decision(locked: &Locked, record: &mut Record) {
 pub(super) fn finish(
     project: &Project,
     locked: &Locked,
+    index: &mut RunIndex,
     mut record: Record,
     commit: String,
     mut notes: Vec<String>,
@@ -91,7 +92,7 @@ pub(super) fn finish(
         attempt(locked.lock.write(&record));
     }
     let owes = |b: &RunSummary| b.decision.as_ref().is_some_and(|d| d.row.is_some() && !d.row_written);
-    let index = RunIndex::open(project);
+    index.refresh();
     let mut owed =
         index.newest_with(|keys| keys.is(Fact::OwesRow)).filter(|b| b.id != record.start.id && owes(b));
     let owed = owed.find_map(|summary| locked.lock.store.read(summary.id).ok());

@@ -81,7 +81,7 @@ pub fn keep(
     }
     notes.extend(sealed_notes(&record));
     notes.extend(context_notes(&locked.repo, project, &record));
-    finish(project, &locked, record, committed.id, notes)
+    finish(project, &locked, &mut index, record, committed.id, notes)
 }
 
 /// How a keep goes on.

@@ -1,6 +1,7 @@
 //! The history: the rows of results.tsv and results.cpu.tsv, joined with their records.
 
 pub mod details;
+pub mod elsewhere;
 mod listing;
 pub mod names;
 pub mod tested;

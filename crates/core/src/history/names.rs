@@ -1,6 +1,6 @@
 //! Finds the experiment or commit that a user names in a command.
 
-use super::History;
+use super::{History, elsewhere};
 use crate::history;
 use crate::project::Project;
 use crate::repo::{self, NamedCommit, Repo};
@@ -46,7 +46,12 @@ pub fn resolve_name(repo: &Repo, project: &Project, name: &str) -> Result<Named>
             Ok(Named { commit: only.id.clone(), kernel })
         }
         ([], []) => bail!(repo::unknown(name)),
-        ([], [only]) => bail!("{only}"),
+        ([], [only]) => {
+            let is_elsewhere = only.ends_with(NOT_HERE);
+            let source = elsewhere::source(repo, project, None).filter(|_| is_elsewhere);
+            let fetch = source.map_or("", |_| ". `lab fetch` fetches commits of other clones");
+            bail!("{only}{fetch}")
+        }
         _ => {
             let mut text =
                 format!("'{name}' names more than one experiment or commit: give one of these ids");
@@ -58,6 +63,8 @@ pub fn resolve_name(repo: &Repo, project: &Project, name: &str) -> Result<Named>
         }
     }
 }
+
+const NOT_HERE: &str = ": git does not hold this commit here";
 
 /// Whether this commit, given by its full id, holds the experiment.
 pub fn holds(commit: &str, experiment: &Experiment) -> bool {
@@ -113,8 +120,6 @@ fn rows_without_commit(history: &History, digits: &str, commits: &[NamedCommit])
             rows.push(experiment);
         }
     }
-    let text = |e: &&Experiment| {
-        format!("{} '{}': git does not hold this commit here", e.row.commit, e.row.description)
-    };
+    let text = |e: &&Experiment| format!("{} '{}'{NOT_HERE}", e.row.commit, e.row.description);
     rows.iter().map(text).collect()
 }

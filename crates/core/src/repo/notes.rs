@@ -82,6 +82,11 @@ impl<'r> Notes<'r> {
         Notes { repo: Some(repo).filter(|_| !refs.is_empty()), refs, noted: OnceCell::new() }
     }
 
+    /// The commits that have a note in what was fetched into this folder of refs, sorted.
+    pub(super) fn in_folder(repo: &'r Repo, folder: &str) -> Vec<Oid> {
+        Notes { repo: Some(repo), refs: vec![format!("{folder}/notes/lab")], noted: OnceCell::new() }.list()
+    }
+
     /// Ids of the commits that hold the notes: as long as they are the same, so are the notes.
     pub fn tip(&self) -> Option<String> {
         let git = &self.repo?.git;

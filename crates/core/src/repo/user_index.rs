@@ -4,7 +4,7 @@
 //! writes it, and libgit2 gets an empty index in memory: it looks there for `.gitattributes` that are not on disk.
 
 use super::Repo;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use git2::{ErrorClass, FileMode, Index, IndexEntry, IndexTime, Oid, Repository};
 use std::ffi::OsStr;
 use std::path::Path;
@@ -36,7 +36,7 @@ fn may_be_split_or_sparse(git: &Repository) -> bool {
 pub(super) fn staged(repo: &Repo, name: &str) -> Result<Option<Oid>> {
     if repo.index_by_git {
         let pathspec = format!(":(literal){name}");
-        let listed = git(repo, &["ls-files", "--stage", "-z", "--full-name", "--", &pathspec])?;
+        let listed = git_on_index(repo, &["ls-files", "--stage", "-z", "--full-name", "--", &pathspec])?;
         // `MODE BLOB STAGE\tPATH`; stage 0 is an entry without a conflict.
         let entries = listed.split('\0').filter_map(|line| line.split_once('\t'));
         let mut blobs = entries.filter(|(_, path)| *path == name).filter_map(|(about, _)| {
@@ -55,9 +55,9 @@ pub(super) fn stage(repo: &Repo, name: &str, entry: Option<(Oid, FileMode)>) -> 
     match (repo.index_by_git, entry) {
         (true, Some((blob, mode))) => {
             let entry = format!("{:o},{blob},{name}", i32::from(mode));
-            git(repo, &["update-index", "--add", "--cacheinfo", &entry])?;
+            git_on_index(repo, &["update-index", "--add", "--cacheinfo", &entry])?;
         }
-        (true, None) => drop(git(repo, &["update-index", "--force-remove", "--", name])?),
+        (true, None) => drop(git_on_index(repo, &["update-index", "--force-remove", "--", name])?),
         (false, entry) => stage_by_library(&repo.git, name, entry)?,
     }
     if staged(&repo.anew()?, name)? != entry.map(|(blob, _)| blob) {
@@ -92,9 +92,26 @@ fn stage_by_library(git: &Repository, name: &str, entry: Option<(Oid, FileMode)>
     Ok(index.write()?)
 }
 
-/// Runs the git program on the user's index. No program that the configuration names is started for it.
-fn git(repo: &Repo, args: &[&str]) -> Result<String> {
+/// Runs the git program on the user's index.
+fn git_on_index(repo: &Repo, args: &[&str]) -> Result<String> {
     const WHY: &str = "the index is split or sparse, which only git itself reads and writes";
+    git(repo, args, WHY).map_err(|error| match error.is::<NoGit>() {
+        true => anyhow!(
+            "{error}, or make the index a plain one (`git update-index --no-split-index`, `git sparse-checkout reapply \
+             --no-sparse-index`)"
+        ),
+        false => error,
+    })
+}
+
+/// The git program could not be started.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}, and `git` could not be started ({1}): install git")]
+struct NoGit(&'static str, std::io::Error);
+
+/// Runs the git program. No hook and no monitor that the configuration names is started for it. `why` says what it is
+/// needed for.
+pub(super) fn git(repo: &Repo, args: &[&str], why: &'static str) -> Result<String> {
     let root = repo.git.workdir().context("the repository is bare")?;
     let output = Command::new("git")
         .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"])
@@ -105,15 +122,11 @@ fn git(repo: &Repo, args: &[&str]) -> Result<String> {
         .env_remove("GIT_WORK_TREE")
         .env_remove("GIT_INDEX_FILE")
         .output()
-        .with_context(|| {
-            format!(
-                "{WHY}, and `git` could not be started: install git, or make it a plain one (`git update-index \
-                 --no-split-index`, `git sparse-checkout reapply --no-sparse-index`)"
-            )
-        })?;
+        .map_err(|error| NoGit(why, error))?;
     if !output.status.success() {
         let said = crate::text::sanitise::words(&String::from_utf8_lossy(&output.stderr));
-        bail!("`git {}` refused ({WHY}): {said}", args[0]);
+        let command = args.iter().find(|arg| !arg.starts_with('-') && !arg.contains('=')).unwrap_or(&"");
+        bail!("`git {command}` refused ({why}): {said}");
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

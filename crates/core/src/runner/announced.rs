@@ -53,7 +53,12 @@ impl<'a> Announced<'a> {
         let caveats =
             repo::exclude(&repo, project).err().map(|error| format!("{error:#}")).into_iter().collect();
         let store = RunStore::new(&project.lab_dir);
-        let id = store.create().map_err(|error| space::explain(error, "no run could start"))?;
+        // Listing 10,000 runs takes milliseconds.
+        let created = match RunIndex::newest_run(project) {
+            Some(newest) => store.create_after(Some(newest)),
+            None => store.create(),
+        };
+        let id = created.map_err(|error| space::explain(error, "no run could start"))?;
         let created = create_files(&repo, project, spec, &store, id, &inputs);
         let (log, record) = created.map_err(|error| {
             store.remove(id);

@@ -129,6 +129,18 @@ impl RunIndex {
         index
     }
 
+    /// The newest run of all, read from the copy on disk and the number of folders; `None` where these do not tell.
+    pub fn newest_run(project: &Project) -> Option<RunId> {
+        let paths = Paths::new(&project.lab_dir);
+        let base = file::base(&paths)?;
+        let (mut count, mut newest) = file::extent(&paths.whole)?;
+        if let Some(newer) = file::load(&paths.newer, Some(base)) {
+            count += newer.known.range(RunId(newest.0 + 1)..).count() as u64;
+            newest = newest.max(newer.known.keys().next_back().copied().unwrap_or(newest));
+        }
+        listing::newest(&project.lab_dir.join("runs"), &RunStore::new(&project.lab_dir), newest, count)
+    }
+
     /// Reads new and changed records, and forgets the runs that were deleted.
     pub fn refresh(&mut self) {
         if !std::mem::replace(&mut self.is_loaded, true) {

@@ -47,9 +47,14 @@ impl RunStore {
     /// Creates the folder of a new run. Two processes at once get two ids: creating a folder succeeds for only one of
     /// them.
     pub fn create(&self) -> Result<RunId> {
+        self.create_after(self.ids().first().copied())
+    }
+
+    /// [`RunStore::create`] for a caller that knows the newest run.
+    pub fn create_after(&self, newest: Option<RunId>) -> Result<RunId> {
         let failed = || format!("cannot make a folder for the run in {}", self.runs.display());
         fs::create_dir_all(&self.runs).with_context(failed)?;
-        let mut id = RunId(self.ids().first().map_or(1, |newest| newest.0 + 1));
+        let mut id = RunId(newest.map_or(1, |newest| newest.0 + 1));
         loop {
             match fs::create_dir(self.folder(id)) {
                 Ok(()) => return Ok(id),

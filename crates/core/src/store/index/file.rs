@@ -118,6 +118,18 @@ pub fn load(path: &Path, base: Option<Stamp>) -> Option<Loaded> {
     (at == about.len() && known.len() as u64 == header.runs).then_some(Loaded { seen: header.seen, known })
 }
 
+/// The number of runs in a file of the index, and the newest of them.
+pub fn extent(path: &Path) -> Option<(u64, RunId)> {
+    let file = File::open(path).ok()?;
+    let mut line = Vec::new();
+    BufReader::with_capacity(512, &file).take(4096).read_until(b'\n', &mut line).ok()?;
+    let header: Header = serde_json::from_slice(&line).ok()?;
+    let last = header.runs.checked_sub(1).filter(|_| header.version == VERSION)?;
+    let mut id = [0; 8];
+    file.read_exact_at(&mut id, line.len() as u64 + last.checked_mul(ROW as u64 * 8)?).ok()?;
+    Some((header.runs, RunId(u64::from_le_bytes(id))))
+}
+
 /// Replaces a file of the index by these runs, in one step. It is not synced to disk: a lost index is read from the records
 /// again.
 pub fn store<'k>(

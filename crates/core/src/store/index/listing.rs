@@ -9,14 +9,46 @@ use std::path::Path;
 /// the ones that follow the newest of them, it is not read. Most file systems count the folders in a folder as links.
 pub fn runs(folder: &Path, store: &RunStore, known: impl DoubleEndedIterator<Item = RunId>) -> Vec<RunId> {
     let mut ids: Vec<RunId> = known.rev().collect();
-    let Some(newest) = ids.first().copied() else { return store.ids() };
-    let is_run = |id: &RunId| store.folder(*id).is_dir();
-    let mut newer: Vec<RunId> = (newest.0 + 1..).map(RunId).take_while(is_run).collect();
-    let count = std::fs::metadata(folder).map_or(0, |about| about.nlink());
-    if count != 2 + (ids.len() + newer.len()) as u64 || !is_run(&newest) {
-        return store.ids();
+    let newest = ids.first().and_then(|last| Some((*last, newest(folder, store, *last, ids.len() as u64)?)));
+    let Some((last, newest)) = newest else { return store.ids() };
+    let mut all: Vec<RunId> = (last.0 + 1..=newest.0).rev().map(RunId).collect();
+    all.append(&mut ids);
+    all
+}
+
+/// The newest run, where the folder holds `count` runs, `last` the newest of them, and the runs that follow `last`. `None`
+/// where it holds others, or does not tell.
+pub fn newest(folder: &Path, store: &RunStore, last: RunId, count: u64) -> Option<RunId> {
+    let is_run = |id: RunId| store.folder(id).is_dir();
+    let newer = (last.0 + 1..).take_while(|id| is_run(RunId(*id))).count() as u64;
+    let links = std::fs::metadata(folder).ok()?.nlink();
+    (links == 2 + count + newer && is_run(last)).then_some(RunId(last.0 + newer))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_folder_that_was_deleted_or_added_has_the_folder_read() {
+        let temp = tempfile::tempdir().expect("a temporary folder");
+        let (folder, store) = (temp.path().join("runs"), RunStore::new(temp.path()));
+        let here = |known: &[u64]| -> Vec<u64> {
+            runs(&folder, &store, known.iter().copied().map(RunId)).iter().map(|id| id.0).collect()
+        };
+        let newest = |last, count| newest(&folder, &store, RunId(last), count).map(|id| id.0);
+        for _ in 0..6 {
+            store.create().expect("a folder");
+        }
+        assert_eq!(here(&[]), [6, 5, 4, 3, 2, 1]);
+        assert_eq!(here(&[1, 2, 3, 4]), [6, 5, 4, 3, 2, 1]);
+        assert_eq!((newest(4, 4), newest(6, 6), newest(6, 5)), (Some(6), Some(6), None));
+        fs::remove_dir(store.folder(RunId(2))).expect("removed");
+        assert_eq!(here(&[1, 2, 3, 4]), [6, 5, 4, 3, 1]);
+        assert_eq!(newest(4, 4), None);
+        fs::remove_dir(store.folder(RunId(6))).expect("removed");
+        assert_eq!((here(&[1, 3, 4, 5, 6]), newest(6, 5)), (vec![5, 4, 3, 1], None));
+        assert_eq!(store.create_after(Some(RunId(5))).ok(), Some(RunId(6)));
     }
-    newer.reverse();
-    newer.append(&mut ids);
-    newer
 }
