@@ -19,6 +19,7 @@ mod git_formats;
 mod held_out;
 mod includes;
 mod lab;
+mod line_endings;
 mod measure;
 mod names;
 mod processes;

@@ -1,6 +1,6 @@
 //! Puts the kernel of a commit on disk, in one step.
 
-use crate::repo::{Project, Repo, blob_in, filters, find, head_commit, user_index};
+use crate::repo::{Project, Repo, blob_in, exact, find, head_commit, user_index};
 use anyhow::{Context, Result, bail};
 use lab_system::atomic_file::NewFile;
 use std::fs::Permissions;
@@ -34,18 +34,18 @@ pub fn link_target(project: &Project) -> Option<PathBuf> {
     about.is_symlink().then(|| project.kernel.canonicalize().ok())?
 }
 
-/// The kernel of a commit, as git would put it on disk.
+/// The kernel of a commit, as it was judged or saved; else as git would put it on disk.
 pub fn bytes_of(repo: &Repo, project: &Project, commit: &str) -> Result<Vec<u8>> {
     Ok(held(repo, project, commit)?.0)
 }
 
 fn held(repo: &Repo, project: &Project, commit: &str) -> Result<(Vec<u8>, i32)> {
     let commit = find(&repo.git, commit)?;
-    let Some((_, mode)) = blob_in(&commit, &project.kernel_name) else {
+    let Some((blob, mode)) = blob_in(&commit, &project.kernel_name) else {
         bail!("commit {} does not hold {}", super::short(&commit.id().to_string()), project.kernel_name);
     };
     refuse_link(project, mode)?;
-    Ok((filters::on_disk(&repo.git, project, &commit, &project.kernel_name)?, mode))
+    Ok((exact::bytes(repo, project, &commit, &project.kernel_name, blob)?, mode))
 }
 
 /// Refuses a kernel that git holds as a link: a commit would have to change another file.

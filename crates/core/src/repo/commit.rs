@@ -2,7 +2,7 @@
 
 use crate::disk::space;
 use crate::repo::checkout::refuse_link;
-use crate::repo::{Project, Repo, blob_in, filters, head_commit, user_index, verify_write};
+use crate::repo::{Project, Repo, blob_in, exact, filters, head_commit, user_index, verify_write};
 use anyhow::{Context, Result, bail};
 use git2::build::TreeUpdateBuilder;
 use git2::{FileMode, Oid, Repository, Signature};
@@ -63,12 +63,23 @@ pub fn commit_kernel(
     {
         verify_write::read_back(repo, "HEAD", head.id(), name, id)?;
         let holder = introduced(head.clone(), name, id);
-        return Ok(Committed { id: holder.to_string(), already: true, notes: Vec::new() });
+        let notes = remembered(repo, project, holder, bytes);
+        return Ok(Committed { id: holder.to_string(), already: true, notes });
     }
     let mode = before.map_or_else(|| mode_on_disk(&project.kernel), |(_, mode)| file_mode(mode));
     let mut entries = vec![Entry { name: name.clone(), blob: Some(id), mode }];
     entries.extend(stored(git, project, head.as_ref(), rules)?);
-    commit_entries(repo, project, &entries, message)
+    let mut committed = commit_entries(repo, project, &entries, message)?;
+    committed.notes.extend(remembered(repo, project, Oid::from_str(&committed.id)?, bytes));
+    Ok(committed)
+}
+
+/// Remembers the judged bytes where git would put others on disk. Returns a note for the user if that failed.
+fn remembered(repo: &Repo, project: &Project, commit: Oid, bytes: &[u8]) -> Vec<String> {
+    let lost = exact::remember(repo, project, commit, bytes).err();
+    let note =
+        |error| format!("`lab restore` will put other line endings on disk than were judged: {error:#}");
+    lost.map(note).into_iter().collect()
 }
 
 /// Commits these files of the rules alone.

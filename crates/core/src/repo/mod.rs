@@ -7,6 +7,7 @@
 mod checkout;
 mod commit;
 mod details;
+mod exact;
 mod exclude;
 mod fetch;
 mod filters;

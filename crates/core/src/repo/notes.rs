@@ -2,6 +2,7 @@
 
 use super::commit::{any_signature, introduced};
 use super::present::first_with;
+use super::refs::has_folder;
 use super::{Project, Repo, blob_in, find, head_commit};
 use anyhow::Result;
 use git2::build::TreeUpdateBuilder;
@@ -76,8 +77,9 @@ impl<'r> Notes<'r> {
     pub fn of(repo: &'r Repo) -> Self {
         let mut refs = Vec::new();
         refs.extend(repo.git.find_reference(NOTES).is_ok().then(|| NOTES.to_owned()));
-        for name in repo.git.references_glob(FETCHED).into_iter().flatten().flatten() {
-            refs.extend(name.name().ok().map(str::to_owned));
+        if has_folder(&repo.git, "refs/lab/fetched/") {
+            let fetched = repo.git.references_glob(FETCHED).into_iter().flatten().flatten();
+            refs.extend(fetched.filter_map(|name| name.name().ok().map(str::to_owned)));
         }
         Notes { repo: Some(repo).filter(|_| !refs.is_empty()), refs, noted: OnceCell::new() }
     }
