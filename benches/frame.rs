@@ -1,5 +1,6 @@
 //! `cargo bench --bench frame -- EXPERIMENTS COMMITS`: what one key and the frame after it cost inside the screen, in
 //! milliseconds, with a long history, and with a source of 10,000 lines: no terminal, no disk and no git.
+#![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -168,6 +169,7 @@ fn experiment(n: usize) -> Experiment {
         run: None,
         kernel: Some("kernel.cu".into()),
         device: Some("test bench".into()),
+        foreign: false,
         emulated: false,
         decided,
         trailers: Vec::new(),

@@ -1,5 +1,6 @@
 //! How long highlighting takes: `cargo bench --bench highlight [-- FILE]` prints milliseconds for compiling the
 //! syntax, for a thousand lines never seen before, and for the same lines after an edit of one.
+#![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
 
 use lab_tui::highlight::{HighlightCache, Highlighter};
 use std::time::Instant;

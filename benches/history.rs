@@ -1,5 +1,6 @@
 //! `cargo bench --bench history -- EXPERIMENTS COMMITS [DIR]`: how long it takes to look at a repository with a long
 //! history, in milliseconds: the first time, and again.
+#![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
 
 #[path = "../examples/make-history/repository.rs"]
 mod repository;

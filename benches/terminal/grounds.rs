@@ -1,6 +1,7 @@
 //! The repositories that are measured on, made once and kept in `target/tmp/terminal`, and the harness
 //! that runs in them, which is this program again.
 
+use lab_core::store::signature::{self, Purpose};
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::os::unix::fs::symlink;
@@ -11,6 +12,16 @@ use std::time::{Duration, Instant};
 pub const LAB: &str = env!("CARGO_BIN_EXE_lab");
 
 const LAB_TOML: &str = "harness = \"../harness --harness\"\ntime_limit_s = 600\noutput_limit_mib = 2000\n";
+
+/// The key that signs the records of every ground.
+fn key_file() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("terminal/key")
+}
+
+fn signed(record: &serde_json::Value) -> Vec<u8> {
+    signature::use_key_file(&key_file());
+    signature::signed(Purpose::Record, record).expect("a key")
+}
 
 /// One repository, with a home of its own.
 pub struct Ground {
@@ -36,6 +47,7 @@ impl Ground {
             ("LANG".to_owned(), "C.UTF-8".to_owned()),
             ("GIT_CONFIG_NOSYSTEM".to_owned(), "1".to_owned()),
             ("LAB_STATE_DIR".to_owned(), format!("{home}/lab")),
+            (signature::KEY_FILE.to_owned(), key_file().to_string_lossy().into_owned()),
         ];
         vars.extend(
             ["HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"].map(|name| (name.to_owned(), home.clone())),
@@ -150,6 +162,7 @@ impl Ground {
         fs::rename(runs.join("1"), runs.join(experiments.to_string())).expect("a folder to rename");
         let text = fs::read_to_string(runs.join(format!("{experiments}/record.json"))).expect("a record");
         let mut record: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        record.as_object_mut().expect("an object").remove("signature");
         let last = fs::read_to_string(self.repo().join("results.tsv")).expect("a ledger");
         let (header, last) = last.split_once('\n').expect("a header");
         let marks = fs::read_to_string(self.folder.join("marks")).expect("the marks");
@@ -181,7 +194,7 @@ impl Ground {
                 });
                 let folder = runs.join(run.to_string());
                 fs::create_dir(&folder)?;
-                fs::write(folder.join("record.json"), serde_json::to_vec_pretty(&record)?)?;
+                fs::write(folder.join("record.json"), signed(&record))?;
                 fs::write(folder.join("run.log"), "throughput_sps: 1\n")?;
             }
             rows.write_all(last.as_bytes())?;
@@ -191,9 +204,10 @@ impl Ground {
         // The last record is the real one, under its new number.
         let number = serde_json::Value::from(experiments);
         let mut record: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        record.as_object_mut().expect("an object").remove("signature");
         record["id"] = number;
         let path = runs.join(format!("{experiments}/record.json"));
-        fs::write(path, serde_json::to_vec_pretty(&record).expect("JSON")).expect("room on the disk");
+        fs::write(path, signed(&record)).expect("room on the disk");
     }
 
     fn long_log(&self, run: usize, bytes: usize) {

@@ -4,6 +4,7 @@
 //!
 //! `cargo bench --bench terminal` measures everything, `cargo bench --bench terminal -- flood` one scenario.
 //! What the figures were is in benchmarks/README.md. Nothing here is a test: a slow machine is no failure.
+#![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
 
 mod flood;
 mod grounds;

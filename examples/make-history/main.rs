@@ -1,5 +1,6 @@
 //! `cargo run --release --example make-history -- DIR EXPERIMENTS COMMITS`: a repository with a long history, to
 //! measure in. Needs the `git` program.
+#![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
 
 mod repository;
 

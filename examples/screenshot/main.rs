@@ -13,6 +13,7 @@
 //! picture NAME       write OUT/NAME.svg
 //! record NAME        from here on; at the end OUT/NAME.cast and OUT/NAME.svg
 //! ```
+#![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
 
 mod cast;
 mod svg;

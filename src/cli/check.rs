@@ -1,7 +1,8 @@
 //! `lab check`: runs the present bytes under tools that watch each memory access.
 
 use super::interrupt::end_on_signals;
-use super::{KernelArg, code, failed, open, say, say_batch, say_json};
+use super::json::run::RunReport;
+use super::{JsonArg, KernelArg, answer, code, failed, open, say, say_batch};
 use clap::Args;
 use lab_core::project::Project;
 use lab_core::run::Reason;
@@ -11,12 +12,11 @@ use lab_core::runner::RunEvent;
 use lab_core::runner::execute::{self, NotRun};
 use lab_core::runner::process::Control;
 use lab_core::runner::spec::RunSpec;
-use lab_core::store::RunStore;
 use lab_protocol::Exit;
 use lab_protocol::Target;
-use lab_protocol::report::Report;
+use lab_protocol::report::Diagnostic;
 use lab_protocol::{Tool, tool_names as names};
-use serde_json::{Value, json};
+use serde::Serialize;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -27,9 +27,8 @@ pub struct CheckArgs {
     /// Only this tool; may be given several times. On cuda: memcheck, racecheck, initcheck, synccheck; on cpu: address, race
     #[arg(long = "tool", value_name = "TOOL")]
     tools: Vec<Tool>,
-    /// Print JSON, and nothing else, on stdout
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArg,
     /// auto, cpu, cuda, cuda:1; overrides lab.toml
     #[arg(long)]
     device: Option<Target>,
@@ -38,13 +37,12 @@ pub struct CheckArgs {
 pub fn main(options: &CheckArgs) -> ExitCode {
     let project = match open(options.kernel.kernel.as_deref()) {
         Ok(project) => project,
-        Err(error) => return failed(options.json, &format!("{error:#}"), Exit::Usage),
+        Err(error) => return failed(&format!("{error:#}"), Exit::Usage),
     };
     let device = lab_device::resolve(options.device.unwrap_or(project.config.device));
     if let Some(tool) = options.tools.iter().find(|tool| !Tool::of(device).contains(tool)) {
         let there = names(Tool::of(device));
         return failed(
-            options.json,
             &format!("device {device} has no tool {}: its tools are {there}", tool.name()),
             Exit::Usage,
         );
@@ -52,9 +50,9 @@ pub fn main(options: &CheckArgs) -> ExitCode {
     match check(&project, options) {
         Ok(record) => match record.verdict.as_ref() {
             Some(verdict) => report(&project, options, &record, verdict),
-            None => failed(options.json, "the check ended without a result", Exit::Crashed),
+            None => failed("the check ended without a result", Exit::Crashed),
         },
-        Err(error) => failed(options.json, &error.to_string(), error.exit()),
+        Err(error) => failed(&error.to_string(), error.exit()),
     }
 }
 
@@ -65,7 +63,7 @@ fn check(project: &Project, options: &CheckArgs) -> Result<Record, NotRun> {
         RunSpec { device: options.device, tools: options.tools.clone(), ..RunSpec::new(Reason::Check) };
     execute::execute(project, &spec, &control, |event| {
         if let RunEvent::Progress(_, batch) = event
-            && !options.json
+            && !options.json.json
         {
             say_batch(&batch);
         }
@@ -80,34 +78,38 @@ fn report(project: &Project, options: &CheckArgs, record: &Record, verdict: &Ver
     let report = record.report();
     // The tool's own summary, else how the run ended.
     let says = report.value("check").unwrap_or(&verdict.why);
-    if options.json {
-        say_json(&as_json(project, record, &report, exit));
-    } else {
-        let sign = if exit == Exit::Passed { "✓" } else { "✗" };
-        say(&format!("\n{sign} check {} of {}: {says}", record.start.id, project.kernel_name));
+    if options.json.json {
+        return answer(exit, CheckAnswer::of(project, record, verdict, says));
     }
+    say("");
+    let sign = if exit == Exit::Passed { "✓" } else { "✗" };
+    say(&format!("{sign} check {} of {}: {says}", record.start.id, project.kernel_name));
     code(exit)
 }
 
-fn as_json(project: &Project, record: &Record, report: &Report, exit: Exit) -> Value {
-    let log = RunStore::new(&project.lab_dir).log(record.start.id);
-    let text = std::fs::read_to_string(&log).unwrap_or_default();
-    let found: Vec<Value> = Report::read(&text)
-        .diagnostics()
-        .iter()
-        .map(|d| json!({ "file": d.file, "line": d.line, "severity": d.severity, "message": d.message }))
-        .collect();
-    let tools: Vec<&str> = report.value("check_tools").unwrap_or("").split(", ").collect();
-    json!({
-        "run": record.start.id,
-        "kernel": record.start.kernel,
-        "fingerprint": record.start.fingerprint,
-        "device": record.device,
-        "tools": tools,
-        "size": report.value("check_size"),
-        "says": report.value("check").or(record.verdict.as_ref().map(|v| v.why.as_str())),
-        "findings": found,
-        "log": log,
-        "exit_code": exit as u8,
-    })
+/// What `lab check` prints with `--json`.
+#[derive(Serialize)]
+struct CheckAnswer {
+    #[serde(flatten)]
+    run: RunReport,
+    tools: Vec<String>,
+    size: Option<String>,
+    says: String,
+    /// The diagnostics.
+    findings: Vec<Diagnostic>,
+}
+
+impl CheckAnswer {
+    fn of(project: &Project, record: &Record, verdict: &Verdict, says: &str) -> Self {
+        let report = record.report();
+        let run = RunReport::of(project, record, verdict);
+        let tools = report.value("check_tools").into_iter().flat_map(|tools| tools.split(", "));
+        CheckAnswer {
+            tools: tools.map(str::to_owned).collect(),
+            size: report.value("check_size").map(str::to_owned),
+            says: says.to_owned(),
+            findings: run.diagnostics().to_vec(),
+            run,
+        }
+    }
 }

@@ -13,6 +13,6 @@ pub struct CompletionsArgs {
 pub fn main(options: &CompletionsArgs, mut command: Command) -> ExitCode {
     let mut script = Vec::new();
     generate(options.shell, &mut command, "lab", &mut script);
-    super::say_as_it_is(String::from_utf8_lossy(&script).trim_end());
+    super::output::say_lines(String::from_utf8_lossy(&script).trim_end());
     ExitCode::SUCCESS
 }

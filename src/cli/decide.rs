@@ -1,6 +1,7 @@
 //! `lab keep` and `lab discard`: decide the last run.
 
-use super::{KernelArg, complain, open, say};
+use super::json::decision::{DecisionAnswer, DecisionReport};
+use super::{JsonArg, KernelArg, answer, complain, open, refused, say, say_batch};
 use anyhow::Result;
 use clap::Args;
 use lab_core::decide::auto::{self, AutoDecision};
@@ -11,11 +12,13 @@ use lab_core::message::{self, Message, Trailer, TrailerKey};
 use lab_core::project::Project;
 use lab_core::repo::{self, Repo, short};
 use lab_core::run::RunId;
+use lab_core::run::experiment::Status;
 use lab_core::run::record::Record;
 use lab_core::runner::held_out::RunContext;
 use lab_core::runner::process::Control;
 use lab_core::runner::spec::own_program;
-use lab_core::store::RunIndex;
+use lab_core::store::{RunIndex, RunStore};
+use lab_protocol::Exit;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -32,6 +35,8 @@ pub struct KeepArgs {
     /// The run to decide [default: the newest run of the present bytes]
     #[arg(long, value_name = "N")]
     run: Option<u64>,
+    #[command(flatten)]
+    json: JsonArg,
 }
 
 impl KeepArgs {
@@ -92,63 +97,123 @@ impl TrailerArgs {
 
 pub fn keep(options: &KeepArgs) -> Result<ExitCode> {
     let (project, run, message) = options.opened()?;
-    Ok(report(&project, checked_keep(&project, run, &message)?))
+    let json = options.json.json;
+    Ok(report(&project, checked_keep(&project, run, &message, json)?, json))
 }
 
-/// Decides a run by rule and reports the decision.
-pub fn by_rule(project: &Project, record: &Record, subject: &str) {
+pub fn discard(options: &DiscardArgs) -> Result<ExitCode> {
+    let (project, run, message) = options.what.opened()?;
+    let discarded = decide::discard(&project, run, &message, options.unjudged);
+    Ok(report(&project, discarded, options.what.json.json))
+}
+
+/// Keeps a run after the held-out check. Without `json`, prints the lines of the check.
+fn checked_keep(
+    project: &Project,
+    run: Option<RunId>,
+    message: &Message,
+    json: bool,
+) -> Result<std::result::Result<Decided, Refusal>> {
+    let control = Arc::new(Control::new()?);
+    super::interrupt::end_on_signals(control.clone())?;
+    let mut tell = |_, batch| {
+        if !json {
+            say_batch(&batch);
+        }
+    };
+    let mut asked = RunContext { control: &control, program: own_program(), tell: &mut tell };
+    Ok(decide::keep(project, run, message, &mut asked))
+}
+
+fn report(project: &Project, result: std::result::Result<Decided, Refusal>, json: bool) -> ExitCode {
+    match result {
+        Ok(decided) if json => answer(Exit::Passed, DecisionAnswer::of(project, &decided)),
+        Ok(decided) => {
+            tell(project, &decided);
+            ExitCode::SUCCESS
+        }
+        Err(refusal) => refused(&refusal),
+    }
+}
+
+/// Prints a decision for people.
+fn tell(project: &Project, decided: &Decided) {
+    let (kernel, commit) = (&project.kernel_name, short(&decided.commit));
+    let word = decided.status.word();
+    say(&match (decided.run, &decided.row) {
+        (None, _) => format!("{word} unjudged bytes of {kernel}: {commit}"),
+        (Some(run), Some(_)) => format!("{word} run {run} of {kernel}: {commit}"),
+        // It was decided before.
+        (Some(_), None) => format!("{kernel} holds the incumbent's bytes again"),
+    });
+    decided.notes.iter().for_each(|note| say(&format!("  {note}")));
+}
+
+/// What the rule made of a run.
+pub enum Ruling {
+    Decided(Decided),
+    /// The user decides; the text says why.
+    Left(String),
+    /// The rule decided, and the decision was refused or failed: the user decides.
+    Failed(String),
+}
+
+/// Decides a run by rule. Without `json`, prints the lines of the held-out check.
+pub fn by_rule(project: &Project, record: &Record, subject: &str, json: bool) -> Ruling {
     let run = Some(record.start.id);
     let mut index = RunIndex::open(project);
     let trailers = TrailerArgs { trailer: Vec::new(), no_tested: false };
     let message = trailers.message(project, &mut index, subject, run);
     let incumbent = Repo::open(project).and_then(|repo| repo::incumbent(&repo, project)).unwrap_or_default();
-    match auto::decide(record, incumbent.as_deref()) {
-        AutoDecision::Keep => match checked_keep(project, run, &message) {
-            Ok(kept) => drop(report(project, kept)),
-            Err(error) => complain(&format!("{error:#}")),
-        },
-        AutoDecision::Discard => drop(report(project, decide::discard(project, run, &message, false))),
-        AutoDecision::Leave(why) => say(&format!("  left undecided: {why}")),
+    let decided = match auto::decide(record, incumbent.as_deref()) {
+        AutoDecision::Keep => checked_keep(project, run, &message, json),
+        AutoDecision::Discard => Ok(decide::discard(project, run, &message, false)),
+        AutoDecision::Leave(why) => return Ruling::Left(why),
+    };
+    match decided {
+        Ok(Ok(decided)) => Ruling::Decided(decided),
+        Ok(Err(refusal)) => Ruling::Failed(refusal.to_string()),
+        Err(error) => Ruling::Failed(format!("{error:#}")),
     }
 }
 
-fn checked_keep(
-    project: &Project,
-    run: Option<RunId>,
-    message: &Message,
-) -> Result<std::result::Result<Decided, Refusal>> {
-    let control = Arc::new(Control::new()?);
-    super::interrupt::end_on_signals(control.clone())?;
-    let mut asked = RunContext {
-        control: &control,
-        program: own_program(),
-        tell: &mut |_, batch| super::say_batch(&batch),
-    };
-    Ok(decide::keep(project, run, message, &mut asked))
-}
-
-pub fn discard(options: &DiscardArgs) -> Result<ExitCode> {
-    let (project, run, message) = options.what.opened()?;
-    Ok(report(&project, decide::discard(&project, run, &message, options.unjudged)))
-}
-
-fn report(project: &Project, result: std::result::Result<Decided, Refusal>) -> ExitCode {
-    match result {
-        Ok(decided) => {
-            let (kernel, commit) = (&project.kernel_name, short(&decided.commit));
-            let word = decided.status.word();
-            say(&match (decided.run, &decided.row) {
-                (None, _) => format!("{word} unjudged bytes of {kernel}: {commit}"),
-                (Some(run), Some(_)) => format!("{word} run {run} of {kernel}: {commit}"),
-                // It was decided before.
-                (Some(_), None) => format!("{kernel} holds the incumbent's bytes again"),
-            });
-            decided.notes.iter().for_each(|note| say(&format!("  {note}")));
-            ExitCode::SUCCESS
+impl Ruling {
+    /// The exit code of `lab run --decide`.
+    pub fn exit(&self) -> Exit {
+        match self {
+            Ruling::Decided(decided) if decided.status == Status::Keep => Exit::Kept,
+            Ruling::Decided(_) => Exit::Discarded,
+            Ruling::Left(_) | Ruling::Failed(_) => Exit::Left,
         }
-        Err(refusal) => {
-            complain(&refusal.to_string());
-            ExitCode::FAILURE
+    }
+
+    /// What the user should know besides.
+    pub fn notes(&self) -> &[String] {
+        match self {
+            Ruling::Decided(decided) => &decided.notes,
+            Ruling::Left(_) | Ruling::Failed(_) => &[],
+        }
+    }
+
+    /// Prints it for people.
+    pub fn tell(&self, project: &Project) {
+        match self {
+            Ruling::Decided(decided) => tell(project, decided),
+            Ruling::Left(why) => say(&format!("  left undecided: {why}")),
+            Ruling::Failed(why) => {
+                complain(why);
+                say("  left undecided: the decision was refused");
+            }
+        }
+    }
+
+    /// The decision for programs. Reads the record again, which holds the decision now.
+    pub fn as_report(&self, project: &Project, record: &Record) -> DecisionReport {
+        let now = RunStore::new(&project.lab_dir).read(record.start.id);
+        let record = now.as_ref().unwrap_or(record);
+        match self {
+            Ruling::Decided(decided) => DecisionReport::of(decided, Some(record)),
+            Ruling::Left(why) | Ruling::Failed(why) => DecisionReport::left(why, record),
         }
     }
 }

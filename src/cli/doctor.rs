@@ -1,6 +1,7 @@
 //! `lab doctor`: checks what the lab needs and says how to mend what is missing.
 
-use super::{gpu_tests, here, say, screen};
+use super::output::FAILED;
+use super::{JsonArg, answer, gpu_tests, here, say, screen};
 use crate::screen::settings_files;
 use anyhow::Result;
 use lab_core::project::{self, Project, trust};
@@ -8,15 +9,15 @@ use lab_core::repo::{self, Repo};
 use lab_device::sandbox::{self, SandboxState};
 use lab_device::{self as device, Finding};
 use lab_judge::check;
-use lab_protocol::Target;
+use lab_protocol::{Target, console};
 use lab_tui::theme::AppearanceChoice;
+use serde::Serialize;
 use std::fs;
-use std::io::IsTerminal;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
 /// Exits with 1 if something is missing that a verdict or a decision needs.
-pub fn main() -> Result<ExitCode> {
+pub fn main(options: &JsonArg) -> Result<ExitCode> {
     let folder = here()?;
     let essential = [git(), repository(&folder)];
     let cpu = compiler();
@@ -26,20 +27,53 @@ pub fn main() -> Result<ExitCode> {
     let sandbox = sandbox();
     let checks = check::equipment(lab_device::resolve(Target::Auto) != Target::Cpu);
     let rest = [gpu_tests::finding(), project(&folder), settings(), terminal(), watching(&folder)];
-    for finding in essential.iter().chain([&cpu, &sandbox]).chain(&devices).chain(&checks).chain(&rest) {
-        show(finding);
+    let target = lab_device::resolve(Target::Auto);
+    let unusable = lab_device::why_not_cuda(Target::Auto)
+        .map(|why| note("device auto", "the NVIDIA driver is installed and cannot be used", why));
+    let all = essential.iter().chain([&cpu, &sandbox]).chain(&devices).chain(&checks).chain(&rest);
+    if options.json {
+        let findings = all.chain(&unusable).map(FindingReport::from).collect();
+        let doctor = DoctorAnswer { findings, device_auto: target.to_string() };
+        return Ok(answer(if well { 0 } else { FAILED }, doctor));
     }
-    let target = match lab_device::resolve(Target::Auto) {
+    all.for_each(show);
+    let target = match target {
         Target::Cpu => {
             "cpu (emulated: its verdicts on correctness are real, its times say nothing)".to_owned()
         }
         other => other.to_string(),
     };
-    say(&format!("\ndevice auto is {target}"));
-    if let Some(why) = lab_device::why_not_cuda(Target::Auto) {
-        show(&note("device auto", "the NVIDIA driver is installed and cannot be used", why));
-    }
+    say("");
+    say(&format!("device auto is {target}"));
+    unusable.iter().for_each(show);
     Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What `lab doctor` prints with `--json`.
+#[derive(Serialize)]
+struct DoctorAnswer<'a> {
+    findings: Vec<FindingReport<'a>>,
+    /// The device that `auto` means.
+    device_auto: String,
+}
+
+#[derive(Serialize)]
+struct FindingReport<'a> {
+    what: &'a str,
+    ok: bool,
+    says: &'a str,
+    remedy: Option<&'a str>,
+}
+
+impl<'a> From<&'a Finding> for FindingReport<'a> {
+    fn from(finding: &'a Finding) -> Self {
+        let (says, remedy) = match &finding.remedy {
+            Some(remedy) => (finding.says.as_str(), Some(remedy.as_str())),
+            None if finding.ok => (finding.says.as_str(), None),
+            None => apart(&finding.says),
+        };
+        FindingReport { what: &finding.what, ok: finding.ok, says, remedy }
+    }
 }
 
 fn show(finding: &Finding) {
@@ -49,12 +83,8 @@ fn show(finding: &Finding) {
         (true, Some(_)) => "!",
         (false, _) => "✗",
     };
-    let (says, remedy) = match &finding.remedy {
-        Some(remedy) => (finding.says.as_str(), Some(remedy.as_str())),
-        None if finding.ok => (finding.says.as_str(), None),
-        None => apart(&finding.says),
-    };
-    say(&format!("{sign} {:<13} {says}", finding.what));
+    let FindingReport { what, says, remedy, .. } = finding.into();
+    say(&format!("{sign} {what:<13} {says}"));
     if let Some(remedy) = remedy {
         say(&format!("  {:<13} → {remedy}", ""));
     }
@@ -181,7 +211,7 @@ fn settings() -> Finding {
 fn terminal() -> Finding {
     let env = |name: &str| std::env::var(name).unwrap_or_default();
     let term = env("TERM");
-    if !std::io::stdout().is_terminal() {
+    if !console::stdout_is_terminal() {
         return note(
             "terminal",
             "stdout is not a terminal",

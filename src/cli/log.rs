@@ -1,6 +1,8 @@
 //! `lab log`: lists the experiments, oldest first.
 
-use super::{KernelArg, complain, here, open, say, say_json_with_list};
+use super::json::experiment::ExperimentReport;
+use super::output::say_each;
+use super::{JsonArg, KernelArg, answer, complain, here, open, say};
 use anyhow::Result;
 use clap::Args;
 use lab_core::decide;
@@ -9,9 +11,12 @@ use lab_core::history::elsewhere::Elsewhere;
 use lab_core::project::Project;
 use lab_core::repo::{self, Present, Repo};
 use lab_core::run::experiment::Experiment;
+use lab_core::run::record::Record;
 use lab_core::status::{self, ProjectStatus};
 use lab_core::store::RunIndex;
-use serde_json::{Value, json};
+use lab_protocol::Exit;
+use serde::{Serialize, Serializer};
+use std::cell::RefCell;
 use std::process::ExitCode;
 
 #[derive(Args, Debug)]
@@ -21,9 +26,8 @@ pub struct LogArgs {
     /// List the experiments of every kernel
     #[arg(long)]
     all: bool,
-    /// Print JSON, and nothing else, on stdout
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArg,
     /// Add the rows that could not be written when their run was decided
     #[arg(long)]
     append_missing: bool,
@@ -54,37 +58,24 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
         |e: &Experiment| show_all || e.kernel.as_ref().is_none_or(|kernel| *kernel == project.kernel_name);
     // A ledger may have a million rows: each experiment is made, printed and dropped.
     let experiments = || listing.experiments(&index).filter(ours);
-    if options.json {
+    let elsewhere = Elsewhere::look(&repo, &project, &listing, &index)?;
+    let exit = if options.json.json {
         let present = Present::of(&repo, listing.without_record(&index))?;
-        let elsewhere = Elsewhere::look(&repo, &project, &listing, &index)?;
-        say_json_with_list(
-            &json!({
-                "head": status.head.label(),
-                "kernel": is_meant.then_some(&project.kernel_name),
-                "undecided_run": undecided(&status),
-                "rows_of_other_clones": elsewhere.map_or(0, |elsewhere| elsewhere.rows),
-                "problems": listing.problems,
-            }),
-            "experiments",
-            experiments().map(|e| as_json(&repo, &present, &e)),
-        );
+        let reports = experiments().map(|e| as_json(&repo, &project, &present, &e));
+        let log = LogAnswer {
+            head: status.head.label(),
+            kernel: is_meant.then_some(&project.kernel_name),
+            undecided_run: undecided(&status),
+            rows_of_other_clones: elsewhere.map_or(0, |elsewhere| elsewhere.rows),
+            experiments: Reports(RefCell::new(reports)),
+            problems: &listing.problems,
+        };
+        answer(Exit::Passed, log)
     } else {
         let name = if is_meant { &project.kernel_name } else { "every kernel" };
         say(&format!("{name}  {}", status.head.label()));
         let mut shown = 0;
-        let mut lines = String::new();
-        for experiment in experiments() {
-            shown += 1;
-            lines.push_str(&as_text(&experiment, show_all));
-            lines.push('\n');
-            if lines.len() > BATCH {
-                say(lines.trim_end_matches('\n'));
-                lines.clear();
-            }
-        }
-        if !lines.is_empty() {
-            say(lines.trim_end_matches('\n'));
-        }
+        say_each(experiments().inspect(|_| shown += 1).map(|e| as_text(&e, show_all)));
         if shown == 0 {
             let this = if is_meant { &project.argument } else { " KERNEL" };
             say(&format!(
@@ -95,19 +86,43 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
         if others > 0 {
             say(&format!("{others} of other kernels: `lab log --all`"));
         }
-        if let Some(elsewhere) = Elsewhere::look(&repo, &project, &listing, &index)? {
+        if let Some(elsewhere) = elsewhere {
             say(&elsewhere.text());
         }
         if let Some(run) = undecided(&status) {
-            say(&format!("run {run} is undecided"));
+            let foreign =
+                if status.last.as_ref().is_some_and(Record::is_foreign) { "foreign and " } else { "" };
+            say(&format!("run {run} is {foreign}undecided"));
         }
-    }
+        ExitCode::SUCCESS
+    };
     listing.problems.iter().for_each(|problem| complain(problem));
-    Ok(ExitCode::SUCCESS)
+    Ok(exit)
 }
 
-/// Rows are printed in pieces of about this many bytes.
-const BATCH: usize = 64 * 1024;
+/// What `lab log` prints with `--json`.
+#[derive(Serialize)]
+#[serde(bound = "")]
+struct LogAnswer<'a, I: Iterator<Item = ExperimentReport>> {
+    head: String,
+    kernel: Option<&'a String>,
+    undecided_run: Option<u64>,
+    /// Rows whose commits and records are not here: `lab fetch`.
+    rows_of_other_clones: usize,
+    /// Oldest first.
+    experiments: Reports<I>,
+    /// A sentence for each damaged record, each row that cannot be read, and the missing rows of each ledger.
+    problems: &'a [String],
+}
+
+/// Makes each report while it is written: a ledger may have a million rows. It is written once.
+struct Reports<I>(RefCell<I>);
+
+impl<I: Iterator<Item = ExperimentReport>> Serialize for Reports<I> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_seq(&mut *self.0.borrow_mut())
+    }
+}
 
 fn undecided(status: &ProjectStatus) -> Option<u64> {
     status.last.as_ref().filter(|r| decide::is_undecided(r)).map(|r| r.start.id.0)
@@ -121,32 +136,24 @@ fn as_text(experiment: &Experiment, with_kernel: bool) -> String {
         format!("{:>12} {:>13}", "-", "-")
     };
     let emulated = if experiment.emulated { "  (emulated)" } else { "" };
+    let foreign = if experiment.foreign { "  (foreign)" } else { "" };
     let kernel = experiment.kernel.as_deref().filter(|_| with_kernel).map(|k| format!("{k}  "));
     let kernel = kernel.unwrap_or_default();
-    format!("{:<8} {:<7} {figures}  {kernel}{}{emulated}", row.commit, row.status.word(), row.description)
+    format!(
+        "{:<8} {:<7} {figures}  {kernel}{}{emulated}{foreign}",
+        row.commit,
+        row.status.word(),
+        row.description
+    )
 }
 
-fn as_json(repo: &Repo, present: &Present, experiment: &Experiment) -> Value {
-    let row = &experiment.row;
-    let correct = row.correctness.passed();
+fn as_json(repo: &Repo, project: &Project, present: &Present, experiment: &Experiment) -> ExperimentReport {
     // Without a record, the commit itself may hold the trailers.
+    let commit = &experiment.row.commit;
     let trailers = match experiment.decided {
         Some(_) => experiment.trailers.clone(),
-        None if present.holds(&row.commit) => repo::trailers_of(repo, &row.commit).unwrap_or_default(),
+        None if present.holds(commit) => repo::trailers_of(repo, commit).unwrap_or_default(),
         None => Vec::new(),
     };
-    json!({
-        "commit": row.commit,
-        "throughput_sps": correct.then_some(row.throughput_sps),
-        "kernel_us": correct.then_some(row.kernel_us),
-        "correctness": row.correctness,
-        "status": row.status,
-        "description": row.description,
-        "run": experiment.run,
-        "kernel": experiment.kernel,
-        "device": experiment.device,
-        "emulated": experiment.emulated,
-        "decided": experiment.decided.map(|t| t.to_string()),
-        "trailers": trailers.iter().map(|(key, value)| json!({ "key": key, "value": value })).collect::<Vec<_>>(),
-    })
+    ExperimentReport::of(experiment, &project.config, &trailers)
 }

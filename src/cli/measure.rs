@@ -46,20 +46,22 @@ impl SpeedFigures {
         })
     }
 
-    fn as_text(&self) -> String {
-        let mut text = format!("\n  median {}", with_ends(&self.throughput, figure));
+    /// One line for each figure.
+    fn as_text(&self) -> Vec<String> {
+        let mut text = format!("  median {}", with_ends(&self.throughput, figure));
         if let (Some(mad), Some(launches), Some(trials)) = (&self.mad, &self.launches, &self.trials) {
             text += &format!(", spread {mad} % (MAD), {launches} launches in {trials} trials");
         }
-        if let Some(incumbent) = &self.incumbent {
-            text += &format!("\n  incumbent {}", with_ends(incumbent, figure));
-        }
+        let mut lines = vec![text];
+        lines.extend(self.incumbent.iter().map(|i| format!("  incumbent {}", with_ends(i, figure))));
         if let Some(Comparison { ratio, speed }) = &self.comparison {
             let quads = self.quads.as_deref().unwrap_or("?");
-            text += &format!("\n  ratio {} of {quads} ABBA blocks", with_ends(ratio, |r| format!("{r:.4}")));
+            let mut text =
+                format!("  ratio {} of {quads} ABBA blocks", with_ends(ratio, |r| format!("{r:.4}")));
             text += &speed.map_or_else(String::new, |speed| format!(": {}", speed.word()));
+            lines.push(text);
         }
-        text
+        lines
     }
 
     fn as_json(&self) -> Value {

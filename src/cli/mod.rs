@@ -10,6 +10,7 @@ mod gpu_tests;
 mod harness;
 mod init;
 mod interrupt;
+mod json;
 mod log;
 mod measure;
 mod output;
@@ -27,7 +28,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use lab_core::project::Project;
 use lab_protocol::Exit;
 use lab_tui::theme::AppearanceChoice;
-use output::{code, complain, failed, say, say_as_it_is, say_batch, say_json, say_json_with_list};
+use output::{answer, code, complain, failed, refused, say, say_batch};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -75,6 +76,13 @@ struct KernelArg {
     kernel: Option<PathBuf>,
 }
 
+#[derive(Args, Clone, Debug)]
+struct JsonArg {
+    /// Print JSON, and nothing else, on stdout (docs/json.md)
+    #[arg(long)]
+    json: bool,
+}
+
 #[derive(Subcommand, Debug)]
 enum Command {
     /// Write a lab.toml for the kernel and the harness in this folder
@@ -84,6 +92,7 @@ enum Command {
     /// Find invalid memory accesses and races in the present bytes; gives no verdict
     Check(check::CheckArgs),
     /// Judge the present bytes with the warm-up, iterations and trials of lab.toml
+    #[command(visible_alias = "bench")]
     Measure(run::RunArgs),
     /// Keep the last run: commit the bytes it judged and write its row
     Keep(decide::KeepArgs),
@@ -102,7 +111,7 @@ enum Command {
     /// Put the kernel of an experiment or a commit on disk
     Restore(restore::RestoreArgs),
     /// Check git, compiler, driver, terminal and file watching, and say how to mend what is missing
-    Doctor,
+    Doctor(JsonArg),
     /// Measure the device: memory, L2, arithmetic, launch and exchange times
     Probe(probe::ProbeArgs),
     /// Allow the harness command of this lab.toml to run, and kernels where Linux cannot confine them
@@ -122,10 +131,12 @@ enum Command {
 }
 
 pub fn main() -> ExitCode {
+    output::remember_request(Cli::command);
+    output::install_panic_hook();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            let _ = error.print();
+            output::say_of_clap(&error);
             return if error.use_stderr() { code(Exit::Usage) } else { ExitCode::SUCCESS };
         }
     };
@@ -151,15 +162,12 @@ pub fn main() -> ExitCode {
         Some(Command::Log(options)) => log::main(&options),
         Some(Command::Fetch(options)) => fetch::main(&options),
         Some(Command::Restore(options)) => restore::main(&options),
-        Some(Command::Doctor) => doctor::main(),
+        Some(Command::Doctor(options)) => doctor::main(&options),
         Some(Command::Trust) => trust::main(),
         Some(Command::Theme(options)) => theme::main(&options),
         Some(Command::Completions(options)) => return completions::main(&options, Cli::command()),
     };
-    outcome.unwrap_or_else(|error| {
-        complain(&format!("{error:#}"));
-        ExitCode::FAILURE
-    })
+    outcome.unwrap_or_else(|error| failed(&format!("{error:#}"), output::FAILED))
 }
 
 fn here() -> Result<PathBuf> {

@@ -1,92 +1,83 @@
-//! What the commands print: text for people on stdout, errors on stderr, JSON alone with `--json`.
+//! What the commands print: text for people on stdout, errors on stderr, JSON alone with `--json`. Everything goes through
+//! [`console`], which cleans it.
 
+use super::json;
+use lab_core::decide::Refusal;
 use lab_core::runner::follow::Batch;
-use lab_protocol::Exit;
 use lab_protocol::report::parse;
-use lab_protocol::text::{escape_invisible, is_visible};
-use serde_json::{Value, json};
-use std::io::Write;
+use lab_protocol::{Exit, console};
+use serde::Serialize;
+use std::io::BufWriter;
+use std::panic::{PanicHookInfo, set_hook};
 use std::process::ExitCode;
+use std::sync::OnceLock;
+use std::thread;
+
+pub use lab_protocol::console::{say, say_each, say_lines, say_styled};
+
+/// The exit code of a command that was refused or failed, if it judges nothing.
+pub const FAILED: u8 = 1;
 
 pub fn code(exit: Exit) -> ExitCode {
     ExitCode::from(exit as u8)
 }
 
-/// Prints lines on stdout. File names, branches and messages in them come from outside, so control characters and the like
-/// are printed as their numbers, as in run.log. A closed pipe (`lab log | head`) is no error.
-pub fn say(text: &str) {
-    say_as_it_is(&printable(text));
-}
-
-/// Prints text on stdout that `lab` styled itself, or that a program reads.
-pub fn say_as_it_is(text: &str) {
-    let _ = writeln!(std::io::stdout().lock(), "{text}");
-}
-
-/// Prints lines on stderr, as [`say`] does.
+/// Prints a message on stderr, after `lab: `.
 pub fn complain(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "lab: {}", printable(text));
+    console::complain("lab", text);
 }
 
-fn printable(text: &str) -> String {
-    text.split('\n').map(escape_invisible).collect::<Vec<_>>().join("\n")
+/// What the arguments ask for: a command by its name if they ask for JSON. Read before clap reads them: also an error of clap's is an answer.
+struct Request {
+    json: bool,
+    command: Option<String>,
 }
 
-/// Prints the answer of a `--json` command: nothing else goes to stdout.
-pub fn say_json(value: &Value) {
-    say_as_it_is(&printable_json(value));
+static REQUEST: OnceLock<Request> = OnceLock::new();
+
+/// Remembers whether the arguments ask for JSON, and of which command.
+pub fn remember_request(definition: impl Fn() -> clap::Command) {
+    let words = || std::env::args_os().skip(1).take_while(|word| word != "--");
+    let json = words().any(|word| word == "--json");
+    let named = |word| definition().find_subcommand(word).map(|command| command.get_name().to_owned());
+    let command = if json { words().find_map(named) } else { None };
+    let _ = REQUEST.set(Request { json, command });
 }
 
-/// [`say_json`] of an object with one more key, a list that may be too long for memory.
-pub fn say_json_with_list(object: &Value, key: &str, items: impl Iterator<Item = Value>) {
-    let whole = printable_json(object);
-    // An object in several lines ends with a line that closes it.
-    let open = whole.strip_suffix("\n}").unwrap_or("{");
-    let mut text = format!("{open}{}\n  {}: [", if open == "{" { "" } else { "," }, json!(key));
-    let mut is_first = true;
-    for item in items {
-        text.push_str(if is_first { "\n    " } else { ",\n    " });
-        text.push_str(&printable_json(&item).replace('\n', "\n    "));
-        is_first = false;
-        if text.len() > 64 * 1024
-            && let Some(end) = text.rfind('\n')
-        {
-            say_as_it_is(&text[..end]);
-            text.drain(..=end);
-        }
-    }
-    text.push_str(if is_first { "]\n}" } else { "\n  ]\n}" });
-    say_as_it_is(&text);
+/// Whether the arguments ask for JSON.
+pub fn is_json() -> bool {
+    REQUEST.get().is_some_and(|request| request.json)
 }
 
-/// The JSON text of a value in several lines. Characters that a terminal does not show stand in it as `\uXXXX`.
-fn printable_json(value: &Value) -> String {
-    let whole = format!("{value:#}");
-    // A short cut: most text is plain ASCII, and there is much of it.
-    if whole.bytes().all(|b| matches!(b, b'\n' | b' '..=b'~')) {
-        return whole;
-    }
-    let mut text = String::new();
-    for c in whole.chars() {
-        if c == '\n' || is_visible(c) {
-            text.push(c);
-        } else {
-            text.extend(c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
-        }
-    }
-    text
+/// Prints the answer of a `--json` command and returns its exit code. Nothing else goes to stdout.
+pub fn answer(exit: impl Into<u8>, value: impl Serialize) -> ExitCode {
+    let exit = exit.into();
+    print_answer(exit, None, value);
+    ExitCode::from(exit)
+}
+
+fn print_answer(exit_code: u8, error: Option<&str>, value: impl Serialize) {
+    let command = REQUEST.get().and_then(|request| request.command.as_deref());
+    // A closed pipe is no error.
+    let _ = json::write_answer(BufWriter::new(console::stdout()), command, exit_code, error, value);
 }
 
 /// Reports why a command failed, with `--json` also as JSON, and returns its exit code.
-pub fn failed(json: bool, why: &str, exit: Exit) -> ExitCode {
-    if json {
-        say_json(&json!({ "error": why, "exit_code": exit as u8 }));
+pub fn failed(why: &str, exit: impl Into<u8>) -> ExitCode {
+    let exit = exit.into();
+    if is_json() {
+        print_answer(exit, Some(why), json::Nothing {});
     }
     complain(why);
-    code(exit)
+    ExitCode::from(exit)
 }
 
-/// Prints the harness's output as it comes. Series and histograms are for drawing: they are in run.log only.
+/// Reports why nothing was decided, and returns the exit code.
+pub fn refused(refusal: &Refusal) -> ExitCode {
+    failed(&refusal.to_string(), FAILED)
+}
+
+/// Prints the harness's output as it comes, for people. Series and histograms are for drawing: they are in run.log only.
 pub fn say_batch(batch: &Batch) {
     if batch.skipped > 0 {
         say(&format!("… {} lines are in run.log alone", batch.skipped));
@@ -96,20 +87,53 @@ pub fn say_batch(batch: &Batch) {
     batch.lines.iter().filter(|line| !drawn(&line.text)).for_each(|line| say(&line.text));
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_from_outside_cannot_steer_a_terminal() {
-        assert_eq!(printable("one\ttwo\n\x1b[2J\u{202e}x\u{9b}"), "one\ttwo\n\\u{1b}[2J\\u{202e}x\\u{9b}");
+/// Prints what clap has to say: help and version on stdout, errors on stderr. Coloured on a terminal, except if an argument
+/// holds a character that a terminal does not show.
+pub fn say_of_clap(error: &clap::Error) {
+    let clean = std::env::args_os().all(|argument| argument.to_str().is_some_and(console::is_clean));
+    let is_terminal =
+        if error.use_stderr() { console::stderr_is_terminal() } else { console::stdout_is_terminal() };
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let styled =
+        clean && is_terminal && set("NO_COLOR").is_none() && set("TERM").is_some_and(|t| t != "dumb");
+    let text = error.render();
+    let text = if styled { text.ansi().to_string() } else { text.to_string() };
+    if error.use_stderr() {
+        if is_json() {
+            print_answer(Exit::Usage as u8, Some(error.to_string().trim_end()), json::Nothing {});
+        }
+        console::complain_styled(&text);
+    } else {
+        text.trim_end_matches('\n').lines().for_each(say_styled);
     }
+}
 
-    #[test]
-    fn json_says_the_same_to_a_program_and_nothing_to_a_terminal() {
-        let value = json!({ "name\u{202e}": "\x1b[2J\u{85}\u{e0041}", "漢": ["é\n"] });
-        let text = printable_json(&value);
-        assert!(text.chars().all(|c| c == '\n' || is_visible(c)), "{text:?}");
-        assert_eq!(serde_json::from_str::<Value>(&text).ok(), Some(value));
-    }
+/// The exit code of a Rust program that panicked.
+const PANICKED: u8 = 101;
+
+/// Has panics printed as the other messages are: what a panic says may quote text from outside.
+pub fn install_panic_hook() {
+    set_hook(Box::new(|info| {
+        let text = of_panic(info);
+        if is_json() && thread::current().name() == Some("main") {
+            print_answer(PANICKED, Some(&text), json::Nothing {});
+        }
+        complain(&text);
+    }));
+}
+
+/// A panic in words: its thread, message and place.
+fn of_panic(info: &PanicHookInfo) -> String {
+    let payload = info.payload();
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
+    let place = info.location().map(|l| format!(" ({}:{})", l.file(), l.line())).unwrap_or_default();
+    let name = thread::current().name().unwrap_or("a worker").to_owned();
+    let report = "this is an error of lab itself: please report it, with RUST_BACKTRACE=1 set";
+    let trace = std::backtrace::Backtrace::capture();
+    let trace = match trace.status() {
+        std::backtrace::BacktraceStatus::Captured => format!("\n{trace}"),
+        _ => String::new(),
+    };
+    format!("the thread {name} panicked: {text}{place}\n{report}{trace}")
 }

@@ -1,11 +1,12 @@
 //! `lab probe`: measures the device and prints the figures.
 
-use super::{code, complain, say};
+use super::{JsonArg, answer, complain, failed, say};
 use clap::Args;
 use lab_core::text::figures::figure;
 use lab_judge::judge::probing;
 use lab_protocol::Exit;
 use lab_protocol::Target;
+use serde::Serialize;
 use std::process::ExitCode;
 
 #[derive(Args, Debug)]
@@ -13,6 +14,24 @@ pub struct ProbeArgs {
     /// auto, cpu, cuda, cuda:1
     #[arg(long, default_value = "auto")]
     device: Target,
+    #[command(flatten)]
+    json: JsonArg,
+}
+
+/// What `lab probe` prints with `--json`. Rates are per second, times in seconds.
+#[derive(Serialize)]
+struct ProbeAnswer<'a> {
+    device: &'a str,
+    driver: &'a str,
+    emulated: bool,
+    copy_bytes_per_s: f64,
+    l2_bytes_per_s: f64,
+    f32_flops: f64,
+    f16_tensor_flops: Option<f64>,
+    l2_round_trip_s: f64,
+    launch_s: f64,
+    exchange_s: f64,
+    caveats: &'a [String],
 }
 
 /// Exits with 0 if the device was measured, else with 3.
@@ -21,6 +40,9 @@ pub fn main(given: &ProbeArgs) -> ExitCode {
     options.device = given.device;
     match probing::probe(&options) {
         Ok(probed) => {
+            if given.json.json {
+                return answer(Exit::Passed, as_json(&probed));
+            }
             show(&probed);
             if let Some(why) = lab_device::why_not_cuda(given.device) {
                 complain(&format!(
@@ -29,10 +51,24 @@ pub fn main(given: &ProbeArgs) -> ExitCode {
             }
             ExitCode::SUCCESS
         }
-        Err(stop) => {
-            complain(&stop.to_string());
-            code(Exit::Crashed)
-        }
+        Err(stop) => failed(&stop.to_string(), Exit::Crashed),
+    }
+}
+
+fn as_json(probed: &probing::Probed) -> ProbeAnswer<'_> {
+    let (device, figures) = (&probed.device, &probed.figures);
+    ProbeAnswer {
+        device: &device.name,
+        driver: &device.driver,
+        emulated: device.emulated,
+        copy_bytes_per_s: figures.copy,
+        l2_bytes_per_s: figures.l2,
+        f32_flops: figures.fma,
+        f16_tensor_flops: figures.tensor,
+        l2_round_trip_s: figures.l2_round_trip,
+        launch_s: figures.launch,
+        exchange_s: figures.exchange,
+        caveats: &probed.disturbed,
     }
 }
 

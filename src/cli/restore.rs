@@ -1,12 +1,14 @@
 //! `lab restore`: puts an older kernel.cu on disk.
 
-use super::{here, open, say};
+use super::{JsonArg, answer, here, open, say};
 use anyhow::{Context, Result};
 use clap::Args;
-use lab_core::decide;
+use lab_core::decide::{self, Restored};
 use lab_core::history::names::{Named, resolve_name};
 use lab_core::project::Project;
 use lab_core::repo::{Repo, short};
+use lab_protocol::Exit;
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -17,6 +19,23 @@ pub struct RestoreArgs {
     /// The kernel or its folder [default: the kernel of the experiment]
     #[arg(value_name = "KERNEL_OR_FOLDER")]
     kernel: Option<PathBuf>,
+    #[command(flatten)]
+    json: JsonArg,
+}
+
+/// What `lab restore` prints with `--json`.
+#[derive(Serialize)]
+struct RestoreAnswer {
+    kernel: String,
+    /// Full id of the commit whose kernel is on disk now, and its subject.
+    commit: String,
+    subject: String,
+    /// Whether the bytes on disk are other ones now.
+    changed: bool,
+    /// Full id of the commit that holds the bytes that were on disk; `None` if they are the same.
+    saved: Option<String>,
+    /// The kernel of the experiment, if another kernel was named.
+    kernel_of_experiment: Option<String>,
 }
 
 pub fn main(options: &RestoreArgs) -> Result<ExitCode> {
@@ -34,6 +53,12 @@ pub fn main(options: &RestoreArgs) -> Result<ExitCode> {
         }
     };
     let restored = decide::restore(&project, &named.commit)?;
+    if options.json.json {
+        let Restored { commit, subject, saved, changed } = restored;
+        let (kernel, kernel_of_experiment) = (project.kernel_name, other);
+        let restored = RestoreAnswer { kernel, commit, subject, changed, saved, kernel_of_experiment };
+        return Ok(answer(Exit::Passed, restored));
+    }
     let commit = format!("{} {}", short(&restored.commit), restored.subject);
     if restored.changed {
         say(&format!("{} now holds the bytes of {commit}", project.kernel_name));

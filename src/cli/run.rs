@@ -1,7 +1,10 @@
 //! `lab run`: judges the present bytes once. Also the hidden `lab supervise`, the parent of an external harness.
 
+use super::decide;
 use super::interrupt::end_on_signals;
-use super::{KernelArg, code, complain, failed, open, say, say_batch, say_json};
+use super::json::decision::DecisionReport;
+use super::json::run::RunReport;
+use super::{JsonArg, KernelArg, answer, code, complain, failed, open, say, say_batch};
 use clap::Args;
 use lab_core::objective::Objective;
 use lab_core::project::Project;
@@ -13,12 +16,12 @@ use lab_core::runner::execute::{self, NotRun};
 use lab_core::runner::process::Control;
 use lab_core::runner::spec::RunSpec;
 use lab_core::runner::supervise;
-use lab_core::store::RunStore;
-use lab_core::store::{RunIndex, RunSummary};
+use lab_core::store::{RunIndex, RunStore, RunSummary};
 use lab_core::text::figures;
 use lab_protocol::Exit;
 use lab_protocol::Target;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -26,14 +29,13 @@ use std::sync::Arc;
 pub struct RunArgs {
     #[command(flatten)]
     kernel: KernelArg,
-    /// Print JSON, and nothing else, on stdout
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArg,
     /// auto, cpu, cuda, cuda:1; overrides lab.toml
     #[arg(long)]
     device: Option<Target>,
     /// Keep if correct and faster, discard if slower, the same or wrong, else leave undecided
-    #[arg(long, requires = "message", conflicts_with = "json")]
+    #[arg(long, requires = "message")]
     decide: bool,
     /// What was tried, in one line, for --decide
     #[arg(short, long, value_name = "TEXT", requires = "decide")]
@@ -62,26 +64,57 @@ pub fn main(options: &RunArgs) -> ExitCode {
     judged(options, Reason::Command, |_| None)
 }
 
-/// Judges the kernel and reports the verdict. `more` adds lines for people and a JSON value for programs.
-pub fn judged(
-    options: &RunArgs,
-    reason: Reason,
-    more: impl Fn(&Record) -> Option<(String, Value)>,
-) -> ExitCode {
+/// What a command prints beyond the verdict: lines for people, and a JSON value that is `measured` in the answer.
+type More = (Vec<String>, Value);
+
+/// What `lab run` and `lab measure` print with `--json`.
+#[derive(Serialize)]
+struct RunAnswer {
+    #[serde(flatten)]
+    run: RunReport,
+    /// `None` of `lab run`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    measured: Option<Value>,
+    /// `None` without `--decide`.
+    decision: Option<DecisionReport>,
+    notes: Vec<String>,
+}
+
+/// Judges the kernel, reports the verdict, and decides it by rule if that was asked for.
+pub fn judged(options: &RunArgs, reason: Reason, more: impl Fn(&Record) -> Option<More>) -> ExitCode {
     let project = match open(options.kernel.kernel.as_deref()) {
         Ok(project) => project,
-        Err(error) => return failed(options.json, &format!("{error:#}"), Exit::Usage),
+        Err(error) => return failed(&format!("{error:#}"), Exit::Usage),
     };
-    match judge(&project, options, reason) {
-        Ok(record) => {
-            let exit = report(&project, options, &record, more(&record));
-            if let Some(message) = options.message.as_ref().filter(|_| options.decide) {
-                super::decide::by_rule(&project, &record, message);
-            }
-            exit
-        }
-        Err(error) => failed(options.json, &error.to_string(), error.exit()),
+    let record = match judge(&project, options, reason) {
+        Ok(record) => record,
+        Err(error) => return failed(&error.to_string(), error.exit()),
+    };
+    let Some(verdict) = &record.verdict else {
+        return failed("the run has no verdict", Exit::Crashed);
+    };
+    let (lines, measured) = more(&record).unzip();
+    if !options.json.json {
+        as_text(&project, &record, verdict, lines.unwrap_or_default()).iter().for_each(|line| say(line));
     }
+    let subject = options.message.as_ref().filter(|_| options.decide);
+    let ruling = subject.map(|subject| decide::by_rule(&project, &record, subject, options.json.json));
+    let exit = match &ruling {
+        // The rule says nothing about a kernel that was not judged.
+        _ if verdict.exit() == Exit::Usage => Exit::Usage,
+        Some(ruling) => ruling.exit(),
+        None => verdict.exit(),
+    };
+    if options.json.json {
+        let run = RunReport::of(&project, &record, verdict);
+        let notes = ruling.as_ref().map(|ruling| ruling.notes().to_vec()).unwrap_or_default();
+        let decision = ruling.map(|ruling| ruling.as_report(&project, &record));
+        return answer(exit, RunAnswer { run, measured, decision, notes });
+    }
+    if let Some(ruling) = ruling {
+        ruling.tell(&project);
+    }
+    code(exit)
 }
 
 fn judge(project: &Project, options: &RunArgs, reason: Reason) -> std::result::Result<Record, NotRun> {
@@ -90,39 +123,17 @@ fn judge(project: &Project, options: &RunArgs, reason: Reason) -> std::result::R
     let spec = RunSpec { device: options.device, ..RunSpec::new(reason) };
     execute::execute(project, &spec, &control, |event| {
         if let RunEvent::Progress(_, batch) = event
-            && !options.json
+            && !options.json.json
         {
             say_batch(&batch);
         }
     })
 }
 
-fn report(project: &Project, options: &RunArgs, record: &Record, more: Option<(String, Value)>) -> ExitCode {
-    let Some(verdict) = &record.verdict else {
-        return failed(options.json, "the run has no verdict", Exit::Crashed);
-    };
-    let (lines, value) = more.unzip();
-    if options.json {
-        let mut all = as_json(project, record, verdict);
-        if let Some(value) = value {
-            all["measured"] = value;
-        }
-        say_json(&all);
-    } else {
-        say(&as_text(project, record, verdict, lines.as_deref().unwrap_or_default()));
-    }
-    code(verdict.exit())
-}
-
-/// Returns the verdict as text. `more` stands between the verdict and the commands that decide it.
-fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: &str) -> String {
-    let mut text = format!(
-        "\n{} {}  run {} of {}",
-        verdict.sign(),
-        verdict.word(),
-        record.start.id,
-        project.kernel_name
-    );
+/// Returns the lines of the verdict. `more` stands between the verdict and the commands that decide it.
+fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: Vec<String>) -> Vec<String> {
+    let mut text =
+        format!("{} {}  run {} of {}", verdict.sign(), verdict.word(), record.start.id, project.kernel_name);
     if !verdict.why.is_empty() {
         text += &format!("  {}", verdict.why);
     }
@@ -139,23 +150,22 @@ fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: &str) ->
     if verdict.emulated && verdict.objective.is_some() {
         text += "  (emulated: its times say nothing about a GPU)";
     }
-    text += more;
-    for caveat in &verdict.caveats {
-        text += &format!("\n  caveat: {caveat}");
-    }
+    let mut lines = vec![String::new(), text];
+    lines.extend(more);
+    lines.extend(verdict.caveats.iter().map(|caveat| format!("  caveat: {caveat}")));
     let this = project.argument.clone() + &by_number(project, record);
     let discard = format!("`lab discard{this} -m TEXT` puts the incumbent back");
     match verdict.outcome {
         Outcome::Pass if verdict.unmeasured().is_some() => {
-            text += &format!("\n  so it cannot be kept; {discard}");
+            lines.push(format!("  so it cannot be kept; {discard}"));
         }
         Outcome::Pass => {
-            text += &format!("\n  `lab keep{this} -m TEXT` commits it, {discard}");
+            lines.push(format!("  `lab keep{this} -m TEXT` commits it, {discard}"));
         }
-        Outcome::Fail | Outcome::Crash => text += &format!("\n  {discard}"),
+        Outcome::Fail | Outcome::Crash => lines.push(format!("  {discard}")),
         Outcome::Void => {}
     }
-    text
+    lines
 }
 
 /// Returns ` --run N` if a newer run judged the same bytes, because an open screen judges each save too. Without it a
@@ -170,50 +180,4 @@ fn by_number(project: &Project, record: &Record) -> String {
     let index = RunIndex::open(project);
     let is_newer = index.newest().take_while(|b| b.id > start.id).any(newer);
     if is_newer { format!(" --run {}", start.id) } else { String::new() }
-}
-
-/// Returns the verdict as JSON. Latency and throughput are null unless the run is correct.
-fn as_json(project: &Project, record: &Record, verdict: &Verdict) -> Value {
-    let gates: Vec<Value> = record
-        .report()
-        .gates()
-        .iter()
-        .map(|g| json!({ "name": g.name, "value": finite(g.value), "limit": finite(g.limit), "pass": g.passes() }))
-        .collect();
-    let objective = &project.config.objective;
-    let mut value = json!({
-        "run": record.start.id,
-        "kernel": record.start.kernel,
-        "blob": record.start.blob,
-        "fingerprint": record.start.fingerprint,
-        "external": record.start.external,
-        "outcome": verdict.outcome,
-        "correctness": if verdict.outcome == Outcome::Pass { "pass" } else { "fail" },
-        "why": verdict.why,
-        "build_failed": verdict.build_failed,
-        "objective": {
-            "name": objective,
-            "value": verdict.objective.map(|m| m.value),
-            "low": verdict.objective.and_then(|m| m.low).and_then(finite),
-            "high": verdict.objective.and_then(|m| m.high).and_then(finite),
-        },
-        "throughput_sps": null,
-        "kernel_us": verdict.kernel_us,
-        "change": verdict.change,
-        "device": record.device,
-        "emulated": verdict.emulated,
-        "caveats": verdict.caveats,
-        "gates": gates,
-        "seconds": record.seconds,
-        "log": RunStore::new(&project.lab_dir).log(record.start.id),
-        "exit_code": verdict.exit() as u8,
-    });
-    if *objective == Objective::Throughput {
-        value["throughput_sps"] = json!(verdict.objective.map(|m| m.value));
-    }
-    value
-}
-
-fn finite(number: f64) -> Option<f64> {
-    Some(number).filter(|n| n.is_finite())
 }

@@ -8,7 +8,7 @@ use anyhow::{Context, Error, Result, bail};
 use lab_core::project::Project;
 use lab_core::project::screen_lock;
 use lab_core::repo::{self, Repo};
-use lab_protocol::Exit;
+use lab_protocol::{Exit, console};
 use lab_tui::chart::SymbolSet;
 use lab_tui::layout::Layout;
 use lab_tui::request::Preferences;
@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// Opens the screen on the project that contains `from`. The appearance comes from `choice` (the command line), else from
 /// the environment, the remembered layout, the user's config, and last the terminal's own colours.
 pub fn screen(from: &Path, kernel: Option<&Path>, choice: AppearanceChoice) -> Result<ExitCode> {
-    if !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
+    if !(std::io::stdin().is_terminal() && console::stdout_is_terminal()) {
         bail!("the screen needs a terminal; `lab run` judges the kernel without one");
     }
     let config = settings_files::file();
@@ -30,9 +30,8 @@ pub fn screen(from: &Path, kernel: Option<&Path>, choice: AppearanceChoice) -> R
     let settings = match read_settings(config.as_deref()) {
         Ok(settings) => settings,
         Err(why) => {
-            complain(&format!(
-                "{why}\nlab: with LAB_CONFIG_DIR set to an empty folder the screen opens without it"
-            ));
+            complain(&why);
+            complain("with LAB_CONFIG_DIR set to an empty folder the screen opens without it");
             return Ok(code(Exit::Usage));
         }
     };

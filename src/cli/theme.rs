@@ -1,14 +1,15 @@
 //! `lab theme`: lists the colour schemes, or shows one in this terminal.
 
-use super::{AppearanceArgs, complain, say, say_as_it_is, screen};
+use super::output::say_styled;
+use super::{AppearanceArgs, complain, say, screen};
 use crate::screen::appearance_files;
 use anyhow::{Error, Result};
 use clap::Args;
+use lab_protocol::console;
 use lab_tui::highlight::{HighlightCache, Highlighter, SyntaxRole};
 use lab_tui::text::{pad, printable, width};
 use lab_tui::theme::{Appearance, Catalogue, ColorDepth, DiffRole, Theme, ThemeOrigin};
 use ratatui::style::{Color, Modifier, Style};
-use std::io::IsTerminal;
 use std::process::ExitCode;
 
 #[derive(Args, Debug)]
@@ -39,7 +40,7 @@ pub fn main(options: &ThemeArgs) -> Result<ExitCode> {
         AppearanceArgs { theme: Some(name.clone()), color: options.color.clone(), paint: options.paint };
     let Appearance { theme, depth, .. } = screen::appearance(asked.into())?;
     // Without a terminal plain text is printed, unless colours were asked for.
-    let styled = std::io::stdout().is_terminal() || options.color.is_some();
+    let styled = console::stdout_is_terminal() || options.color.is_some();
     say(&format!("{}, color {}", printable(name), if styled { depth } else { ColorDepth::None }));
     preview(&theme, if styled { painted } else { |text, _| text.to_owned() }).map_err(Error::msg)?;
     Ok(ExitCode::SUCCESS)
@@ -80,7 +81,7 @@ fn preview(theme: &Theme, painted: fn(&str, Style) -> String) -> Result<(), Stri
     ];
     let line = |text: String, columns: usize| {
         let rest = if theme.text().bg.is_some() { WIDTH.saturating_sub(columns) } else { 0 };
-        say_as_it_is(&format!("{text}{}", painted(&" ".repeat(rest), theme.text())));
+        say_styled(&format!("{text}{}", painted(&" ".repeat(rest), theme.text())));
     };
     let shown = words.map(|(word, style)| painted(word, theme.text().patch(style)));
     let columns = words.iter().map(|(word, _)| width(word) + 2).sum();

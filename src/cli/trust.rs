@@ -19,7 +19,7 @@ pub fn main() -> Result<ExitCode> {
         ));
         return Ok(ExitCode::SUCCESS);
     };
-    let config = Config::read(&file)?;
+    let config = Config::read(&file, &root)?;
     trust::grant_file(&file)?;
     say(&match config.harness {
         Some(command) => format!("trusted: `{command}` of {} runs until that file changes", file.display()),

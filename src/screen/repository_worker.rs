@@ -291,7 +291,7 @@ impl RepositoryThread {
     /// Reads the log of a run. A log that cannot be read counts as empty: the record holds the verdict.
     fn load_log(&self, run: RunId) -> RunLog {
         let records = RunStore::new(&self.project.lab_dir);
-        let lines = read_log(&records.log(run), LOG_LINES).unwrap_or_default();
+        let lines = records.open_log(run).and_then(|log| read_log(log, LOG_LINES)).unwrap_or_default();
         let mut report = records.read(run).map(|record| record.report()).unwrap_or_default();
         // Compiler diagnostics are in the log only, not in the record.
         for line in lines.iter().filter(|line| !line.result) {

@@ -29,7 +29,7 @@ pub fn read(project: &Project, request: SourceRequest) -> SourceView {
     let mut since = Vec::new();
     if let Ok(present) = &present {
         for run in &request.runs {
-            let judged = std::fs::read(records.folder(*run).join("kernel.cu")).ok();
+            let judged = records.judged_kernel(*run).ok();
             let judged = judged.map(|bytes| SourceText::new(String::from_utf8_lossy(&bytes)));
             // Without this diff the run's messages stay at the lines that the compiler named.
             let diff = judged

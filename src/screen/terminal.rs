@@ -1,5 +1,6 @@
 //! Owns the terminal's modes: raw input, the alternate screen, bracketed paste, the cursor. They are restored exactly
 //! once, however the screen ends.
+#![expect(clippy::disallowed_methods, reason = "it draws cells, whose text lab-tui has cleaned")]
 
 use crate::screen::watchdog::Watchdog;
 use lab_protocol::text::is_visible;

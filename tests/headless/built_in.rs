@@ -43,7 +43,7 @@ fn a_real_run_is_kept_in_the_ledger_of_the_emulated_device() {
     assert_eq!((run["outcome"].as_str(), run["emulated"].as_bool()), (Some("pass"), Some(true)));
     assert!(run["throughput_sps"].as_f64().unwrap() > 0.0);
     assert!(run["gates"].as_array().unwrap().len() >= 6);
-    assert!(run["change"].is_null(), "there is no speed verdict on the cpu device");
+    assert!(run["ratio"].is_null(), "there is no speed verdict on the cpu device");
     lab_with_cache(&lab, "keep -m 'a comment'")
         .is(0)
         .says("held-out inputs before the keep")

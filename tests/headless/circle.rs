@@ -12,7 +12,7 @@ fn the_circle() {
     let run = lab.lab("run --json").is(0).json();
     assert_eq!((run["run"].as_u64(), run["outcome"].as_str()), (Some(1), Some("pass")));
     assert_eq!((run["throughput_sps"].as_f64(), run["kernel_us"].as_f64()), (Some(1000.0), Some(1000.0)));
-    assert!(run["change"].is_null(), "there is no incumbent yet");
+    assert!(run["ratio"].is_null(), "there is no incumbent yet");
 
     // An unborn branch: keep makes the first commit.
     lab.lab("discard -m 'too early'")
@@ -184,7 +184,7 @@ fn in_another_clone_the_records_come_with_the_notes() {
     clone("lab", "trust");
     std::fs::write(lab.path("../clone/kernel.cu"), "// best\n").unwrap();
     let run = clone("lab", "run --json").json();
-    assert_eq!(run["change"]["ratio"].as_f64(), Some(0.0));
+    assert_eq!(run["ratio"]["value"].as_f64(), Some(1.0));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! A repository in a temporary folder, and the real `lab` beside it.
 
+use lab_core::store::signature::{self, Purpose};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -25,8 +26,15 @@ pub struct CommandOutput {
 }
 
 impl CommandOutput {
+    /// The answer of a `--json` command. It keeps to docs/json.schema.json, and names the exit code.
+    #[track_caller]
     pub fn json(&self) -> serde_json::Value {
-        serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("stdout is no JSON ({e}): {self:?}"))
+        let answer: serde_json::Value =
+            serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("stdout is no JSON ({e}): {self:?}"));
+        let faults = crate::schema::faults(&answer);
+        assert!(faults.is_empty(), "{faults:#?} in {}", self.out);
+        assert_eq!(answer["exit_code"].as_i64(), Some(i64::from(self.code)), "{self:?}");
+        answer
     }
 
     #[track_caller]
@@ -51,6 +59,7 @@ impl Lab {
         for folder in ["home", "bin", "repo"] {
             fs::create_dir(temp.path().join(folder)).unwrap();
         }
+        sign_for_tests();
         let lab = Lab { repo: repo.canonicalize().unwrap(), temp };
         lab.write(
             "../home/.gitconfig",
@@ -115,10 +124,16 @@ impl Lab {
             .env("HOME", self.temp.path().join("home"))
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("LAB_STATE_DIR", self.temp.path().join("state"))
+            .env(signature::KEY_FILE, key_file())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         command
+    }
+
+    /// Writes `.lab/unfinished.json` as this user's lab leaves it when it ends halfway.
+    pub fn unfinished(&self, intent: &str) {
+        self.write(".lab/unfinished.json", signed(Purpose::Intent, intent));
     }
 
     /// `lab ARGS`. Where Linux has no Landlock, kernels run in trusted folders only: a folder of the built-in harness is trusted
@@ -170,7 +185,25 @@ impl Lab {
     }
 }
 
-fn words(line: &str) -> Vec<String> {
+/// The key that signs records in these stories, of commands and of this process.
+fn key_file() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("headless-key")
+}
+
+/// Records that this process writes are signed with the key of the stories.
+fn sign_for_tests() {
+    signature::use_key_file(&key_file());
+}
+
+/// A JSON object with the signature of this user's lab.
+pub fn signed(purpose: Purpose, json: &str) -> Vec<u8> {
+    sign_for_tests();
+    let value: serde_json::Value = serde_json::from_str(json).unwrap();
+    signature::signed(purpose, &value).unwrap()
+}
+
+/// The words of a line; '…' holds one together.
+pub fn words(line: &str) -> Vec<String> {
     let parts = line.split('\'').enumerate();
     parts
         .flat_map(|(at, part)| match at % 2 {

@@ -209,13 +209,13 @@ fn a_rules_commit_that_was_killed_halfway_gets_its_row() {
     lab.git("commit -qam 'rules: wider'");
     let intent = format!(r#"{{"what":"rules","head":"{before}","subject":"rules: wider","emulated":false}}"#);
     fs::create_dir_all(lab.path(".lab")).unwrap();
-    lab.write(".lab/unfinished.json", &intent);
+    lab.unfinished(&intent);
     lab.write("kernel.cu", "// x\n");
     lab.lab("run").is(0);
     lab.lab("keep -m x").is(0);
     assert_eq!(lab.rows(), ["0.0 | 0.0 | fail | rules | wider", "1000.0 | 1000.0 | pass | keep | x"]);
     // Another commit is at HEAD: that one was not made.
-    lab.write(".lab/unfinished.json", &intent);
+    lab.unfinished(&intent);
     lab.lab("log").is(0);
     lab.lab("undo").is(0);
     assert_eq!(lab.rows(), ["0.0 | 0.0 | fail | rules | wider"]);

@@ -10,6 +10,7 @@ use std::io::{Read, Write};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -229,6 +230,15 @@ impl Bench {
         self.start(160, 45, &[], command)
     }
 
+    /// What `lab ARGS` prints in a terminal of 160 columns until it ends.
+    pub fn say_in_terminal(&self, args: &[&str]) -> String {
+        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_lab"));
+        command.args(args);
+        let mut lab = self.start(160, 45, &[], command);
+        lab.end();
+        lab.said()
+    }
+
     fn start(&self, columns: u16, rows: u16, vars: &[(&str, &Path)], mut command: CommandBuilder) -> Lab {
         let pty = native_pty_system().openpty(size(columns, rows)).unwrap();
         command.cwd(self.repo());
@@ -250,6 +260,8 @@ impl Bench {
         let sink = Arc::clone(&seen);
         let sent = Arc::new(Mutex::new(Vec::new()));
         let record = Arc::clone(&sent);
+        let is_read = Arc::new(AtomicBool::new(false));
+        let ended = Arc::clone(&is_read);
         std::thread::spawn(move || {
             let mut bytes = [0; 64 * 1024];
             while let Ok(count) = reader.read(&mut bytes) {
@@ -262,8 +274,18 @@ impl Bench {
                 parser.process(&bytes[..count]);
                 sink.1.notify_all();
             }
+            ended.store(true, Ordering::SeqCst);
+            sink.1.notify_all();
         });
-        Lab { child, seen, sent, writer: pty.master.take_writer().unwrap(), master: pty.master, modes }
+        Lab {
+            child,
+            seen,
+            sent,
+            is_read,
+            writer: pty.master.take_writer().unwrap(),
+            master: pty.master,
+            modes,
+        }
     }
 }
 
@@ -292,6 +314,8 @@ pub struct Lab {
     seen: Arc<(Mutex<vt100::Parser>, Condvar)>,
     /// Every byte that reached the terminal.
     sent: Arc<Mutex<Vec<u8>>>,
+    /// The output was read to its end.
+    is_read: Arc<AtomicBool>,
     /// The terminal's modes before the screen took it.
     modes: String,
 }
@@ -359,6 +383,13 @@ impl Lab {
     /// How many bytes came.
     pub fn sent(&self) -> usize {
         self.sent.lock().unwrap().len()
+    }
+
+    /// All that came, once the program has ended.
+    pub fn said(&self) -> String {
+        // The master is read to its end: the program was the last that had the other side open.
+        self.wait("the end of the output", |_| self.is_read.load(Ordering::SeqCst));
+        String::from_utf8_lossy(&self.sent.lock().unwrap()).into_owned()
     }
 
     /// What is on the terminal now.

@@ -5,10 +5,12 @@
 
 mod actions;
 mod bench;
+mod commands;
 mod flows;
 mod hands;
 mod results;
 mod rmsnorm;
 mod source;
 mod standby;
+mod stranger;
 mod terminal;

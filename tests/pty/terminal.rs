@@ -230,7 +230,7 @@ fn child_with_a_worker_that_panics() {
     // The terminal is still the guard's: a frame can be drawn, and the end gives it back.
     guard.draw(|frame| frame.render_widget("still here", frame.area())).unwrap();
     drop(guard);
-    println!("a worker said: {name} fell over");
+    lab_protocol::console::say(&format!("a worker said: {name} fell over"));
 }
 
 #[test]

@@ -13,9 +13,10 @@ use lab_core::run::verdict::{Outcome, Verdict};
 use lab_core::run::{Ending, Reason, RunId, RunStart};
 use lab_core::runner::held_out::RunContext;
 use lab_core::runner::process::Control;
-use lab_core::store::{RunIndex, RunStore};
+use lab_core::store::{RunIndex, RunStore, signature};
 use lab_core::{decide, history, inputs};
 use std::fs;
+use std::path::Path;
 use tempfile::TempDir;
 
 /// One step of a sequence.
@@ -159,6 +160,7 @@ impl Repository {
         let user = git.signature().unwrap();
         git.commit(Some("HEAD"), &user, &user, "the first kernel", &tree, &[]).unwrap();
         let project = Project::open(folder.path(), None).unwrap();
+        signature::use_key_file(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("screen-key"));
         Repository { _folder: folder, project, saves: 0 }
     }
 

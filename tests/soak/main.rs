@@ -5,7 +5,7 @@
 //!
 //! In the suite it is short. `LAB_SOAK_SECONDS=600 cargo test --release --test soak -- --nocapture` is the
 //! long one; `LAB_SOAK_SEED` repeats one that failed.
-
+#![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
 #![allow(clippy::unwrap_used)]
 
 #[allow(dead_code)]

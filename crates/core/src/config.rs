@@ -4,12 +4,16 @@ use crate::objective::Objective;
 use crate::text::toml_error;
 use anyhow::{Context, Result, bail};
 use lab_protocol::Target;
+use lab_system::root::Root;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The file's name.
 pub const FILE: &str = "lab.toml";
+
+/// Most bytes of the file.
+const SIZE_LIMIT: u64 = 1 << 20;
 
 /// Keys that say which kernel is judged, where, and when, but not how. The device is among them because records and ledgers
 /// name it, and `lab run --device` takes another one without a change of the file.
@@ -174,13 +178,16 @@ impl Config {
             .ancestors()
             .take_while(|above| above.starts_with(root))
             .map(|above| above.join(FILE))
-            .find(|file| file.is_file())
+            // A link that leads nowhere is a lab.toml too: reading it says what is wrong.
+            .find(|file| file.symlink_metadata().is_ok_and(|about| !about.is_dir()))
     }
 
-    /// Reads a lab.toml. An error names the file and the line.
-    pub fn read(file: &Path) -> Result<Config> {
-        let text =
-            std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    /// Reads a lab.toml of the work tree at `root`. A link may lead to another place in the work tree. An error names the
+    /// file and the line.
+    pub fn read(file: &Path, root: &Path) -> Result<Config> {
+        let bytes = Root::new(root).read_resolved(file, SIZE_LIMIT);
+        let bytes = bytes.with_context(|| format!("cannot read {}", file.display()))?;
+        let text = String::from_utf8(bytes).with_context(|| format!("{} is no UTF-8", file.display()))?;
         Config::parse(&text, &file.display().to_string())
     }
 

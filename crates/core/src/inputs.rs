@@ -3,41 +3,36 @@
 //!
 //! The watcher reads and hashes them once for each save. That value travels to the run and into its record.
 
+mod error;
+mod files;
 mod includes;
 pub(crate) mod tokens;
 
+pub use error::KernelError;
+pub(crate) use files::InputFiles;
 pub(crate) use includes::{Include, includes};
 
 use crate::project::Project;
 use crate::run::Fingerprint;
 use crate::run::record::InputFile;
 use includes::IncludeDirs;
+use lab_system::root::{Refused, refusal};
 use std::collections::HashSet;
 use std::fmt;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Most bytes of a file. Nobody writes a larger kernel by hand.
 pub const SIZE_LIMIT: u64 = 8 << 20;
 
+/// Most bytes of all files of a set.
+const TOTAL_LIMIT: u64 = 64 << 20;
+
+/// Most include lines of all files of a set.
+const INCLUDE_LIMIT: usize = 10_000;
+
 /// Most files of a set. Local includes beyond it are not followed.
 const FILE_LIMIT: usize = 512;
-
-/// Why the kernel cannot be read. Each message names the kernel and says what to do.
-#[derive(Debug, thiserror::Error)]
-pub enum KernelError {
-    /// The kernel's name, and the argument that makes a command mean it ([`Project::argument`]).
-    #[error("{0} is not there: save it, or put an older one back with `lab restore HEAD{1}`")]
-    Missing(String, String),
-    #[error("{0} is a folder: name the file in it")]
-    Folder(String),
-    #[error("{0} is empty: nothing to judge")]
-    Empty(String),
-    #[error("{0} has {1} bytes: a kernel source may have {SIZE_LIMIT}")]
-    TooLarge(String, u64),
-    #[error("cannot read {0}: {1}; check its owner and mode (`ls -l`)")]
-    Unreadable(String, io::Error),
-}
 
 /// Why a file is an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,14 +120,16 @@ impl Inputs {
         self.sources.iter().map(|s| s.file.clone()).collect()
     }
 
-    /// Writes every input into the folder `tree` at its repository-relative path. An input outside the repository is left
+    /// Writes every input into the folder `tree` of the repository at its repository-relative path. An input outside the repository is left
     /// out.
     pub fn write(&self, project: &Project, tree: &Path) -> io::Result<()> {
+        let files = project.files();
+        files.create_dir_all(tree)?;
         for source in &self.sources {
             let (Some(bytes), Some(name)) = (&source.bytes, project.relative(&source.path)) else { continue };
             let path = tree.join(name);
-            std::fs::create_dir_all(path.parent().unwrap_or(tree))?;
-            std::fs::write(path, bytes)?;
+            files.create_dir_all(path.parent().unwrap_or(tree))?;
+            files.create(&path)?.write_all(bytes)?;
         }
         Ok(())
     }
@@ -140,23 +137,23 @@ impl Inputs {
 
 /// Reads and hashes all inputs of the project. The error is of a kernel that cannot be read; any other file may be missing.
 pub fn read(project: &Project) -> Result<Inputs, KernelError> {
-    let kernel = read_kernel(project)?;
     let mut set = Set::new(project);
-    set.add(&project.kernel, Some(kernel), Role::Kernel, false);
-    set.follow_includes(0, Role::Include);
+    let kernel = read_kernel(&set.files)?;
+    set.add(&project.kernel, Some(kernel), Role::Kernel, false)?;
+    set.follow_includes(0, Role::Include)?;
     // The built-in harness reads these two files: a missing one is an input too.
     let judged =
         ["problem.toml", "reference.cu"].into_iter().map(str::to_owned).filter(|_| !project.external());
     let rules = set.sources.len();
     for name in judged.chain(rule_files(&project.problem_dir)) {
-        set.add(&project.problem_dir.join(name), None, Role::Rule, false);
+        set.add(&project.problem_dir.join(name), None, Role::Rule, false)?;
     }
-    set.follow_includes(rules, Role::Rule);
+    set.follow_includes(rules, Role::Rule)?;
     if let Some(file) = &project.config_file {
-        set.add(file, None, Role::Config, false);
+        set.add(file, None, Role::Config, false)?;
     }
     for file in extras(project) {
-        set.add(&file, None, Role::Extra, false);
+        set.add(&file, None, Role::Extra, false)?;
     }
     let mut hash = blake3::Hasher::new();
     for source in &set.sources {
@@ -165,6 +162,14 @@ pub fn read(project: &Project) -> Result<Inputs, KernelError> {
     }
     let fingerprint = Fingerprint(hash.finalize().to_hex().to_string());
     Ok(Inputs { sources: set.sources, fingerprint, outside: set.outside })
+}
+
+/// Most bytes of a kernel that is saved before another one takes its place.
+const SAVED_LIMIT: u64 = 1 << 30;
+
+/// The kernel's bytes on disk, whatever they are: what is about to be replaced.
+pub(crate) fn on_disk(project: &Project) -> io::Result<Vec<u8>> {
+    InputFiles::of(project).read_up_to(&project.kernel, SAVED_LIMIT)
 }
 
 /// Whether a file of this name beside a kernel says how the kernel is judged: problem.toml, reference.cu, reference.py. The
@@ -180,7 +185,7 @@ pub(crate) fn is_rule(name: &str) -> bool {
 fn rule_files(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries
-        .filter(|entry| entry.path().is_file())
+        .filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_dir()))
         .filter_map(|entry| entry.file_name().into_string().ok())
         .filter(|name| is_rule(name))
         .collect();
@@ -200,15 +205,9 @@ pub fn differences(then: &[InputFile], now: &[InputFile]) -> Vec<String> {
     paths
 }
 
-/// The bytes of an input; `None` where it does not exist, cannot be read, or is too large.
-fn content(path: &Path) -> Option<Vec<u8>> {
-    std::fs::metadata(path).ok().filter(|m| m.is_file() && m.len() <= SIZE_LIMIT)?;
-    std::fs::read(path).ok()
-}
-
 /// The hash that [`InputFile`] would have of this file now.
-pub(crate) fn hash(path: &Path) -> Option<String> {
-    content(path).as_deref().map(in_hex)
+pub(crate) fn hash(project: &Project, path: &Path) -> Option<String> {
+    InputFiles::of(project).read(path).ok().as_deref().map(in_hex)
 }
 
 fn in_hex(bytes: &[u8]) -> String {
@@ -219,25 +218,19 @@ fn extras(project: &Project) -> impl Iterator<Item = PathBuf> + '_ {
     project.config.watch.extra.iter().map(|extra| project.home.join(extra))
 }
 
-fn read_kernel(project: &Project) -> Result<Vec<u8>, KernelError> {
+fn read_kernel(files: &InputFiles) -> Result<Vec<u8>, KernelError> {
+    let project = files.project;
     let name = || project.kernel_name.clone();
-    let about = std::fs::metadata(&project.kernel).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => KernelError::Missing(name(), project.argument.clone()),
-        _ => KernelError::Unreadable(name(), error),
-    })?;
-    if about.is_dir() {
-        return Err(KernelError::Folder(name()));
-    }
-    if about.len() > SIZE_LIMIT {
-        return Err(KernelError::TooLarge(name(), about.len()));
-    }
-    if !about.is_file() {
-        return Err(KernelError::Unreadable(name(), io::Error::other("it is no plain file")));
-    }
-    let bytes = std::fs::read(&project.kernel).map_err(|error| match error.kind() {
+    let bytes = files.read(&project.kernel).map_err(|error| match refusal(&error) {
+        Some(Refused::Outside { .. }) => KernelError::LeadsOut(name()),
+        Some(Refused::TooLarge { bytes, .. }) => KernelError::TooLarge(name(), *bytes),
+        Some(_) => KernelError::no_plain_file(name()),
         // An editor that saves by two renames makes the file disappear for a moment.
-        io::ErrorKind::NotFound => KernelError::Missing(name(), project.argument.clone()),
-        _ => KernelError::Unreadable(name(), error),
+        None if error.kind() == io::ErrorKind::NotFound => {
+            KernelError::Missing(name(), project.argument.clone())
+        }
+        None if error.kind() == io::ErrorKind::IsADirectory => KernelError::Folder(name()),
+        None => KernelError::Unreadable(name(), error),
     })?;
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(KernelError::Empty(name()));
@@ -247,10 +240,16 @@ fn read_kernel(project: &Project) -> Result<Vec<u8>, KernelError> {
 
 struct Set<'a> {
     project: &'a Project,
+    files: InputFiles<'a>,
+    /// Bytes and include lines of all sources.
+    bytes: u64,
+    includes: usize,
     search: IncludeDirs,
     seen: HashSet<PathBuf>,
     sources: Vec<Source>,
     outside: Vec<OutsideInclude>,
+    /// The same as `outside`, to find one quickly.
+    noted: HashSet<OutsideInclude>,
 }
 
 /// A file that an include line means.
@@ -265,38 +264,82 @@ impl<'a> Set<'a> {
             true => IncludeDirs::default(),
             false => IncludeDirs::of(&project.config.compile.options, &project.root),
         };
-        Set { project, search, seen: HashSet::new(), sources: Vec::new(), outside: Vec::new() }
+        let files = InputFiles::of(project);
+        let (seen, noted) = (HashSet::new(), HashSet::new());
+        Set {
+            project,
+            files,
+            bytes: 0,
+            includes: 0,
+            search,
+            seen,
+            sources: Vec::new(),
+            outside: Vec::new(),
+            noted,
+        }
     }
 
     /// A missing file is an input too: creating it changes what is judged.
-    fn add(&mut self, path: &Path, bytes: Option<Vec<u8>>, role: Role, in_place: bool) {
+    fn add(
+        &mut self,
+        path: &Path,
+        bytes: Option<Vec<u8>>,
+        role: Role,
+        in_place: bool,
+    ) -> Result<(), KernelError> {
         let path = plain(path);
         if self.sources.len() >= FILE_LIMIT || !self.seen.insert(path.clone()) {
-            return;
+            return Ok(());
         }
-        let bytes = bytes.or_else(|| content(&path));
         let name = self.project.relative(&path);
+        let shown = || name.clone().unwrap_or_else(|| path.display().to_string());
+        let bytes = match bytes {
+            Some(bytes) => Some(bytes),
+            None => match self.files.read(&path) {
+                Ok(bytes) => Some(bytes),
+                Err(error) => match refusal(&error) {
+                    // Without trust a file outside is an input of which nothing is known.
+                    Some(Refused::Outside { .. }) if name.is_some() => {
+                        return Err(KernelError::LeadsOut(shown()));
+                    }
+                    Some(Refused::NotPlain(_)) if name.is_some() => {
+                        return Err(KernelError::no_plain_file(shown()));
+                    }
+                    _ => None,
+                },
+            },
+        };
+        self.bytes += bytes.as_ref().map_or(0, Vec::len) as u64;
+        if self.bytes > TOTAL_LIMIT {
+            return Err(KernelError::TooLargeTogether(self.project.kernel_name.clone()));
+        }
         let in_place = in_place || name.is_none();
         let name = name.unwrap_or_else(|| path.to_string_lossy().into_owned());
         let hash = bytes.as_deref().map(in_hex);
         self.sources.push(Source { file: InputFile { path: name, hash }, path, role, in_place, bytes });
+        Ok(())
     }
 
     /// Adds the local includes of the sources from index `first` on, and the includes of those.
-    fn follow_includes(&mut self, first: usize, role: Role) {
+    fn follow_includes(&mut self, first: usize, role: Role) -> Result<(), KernelError> {
         for forced in self.search.forced.clone() {
             if self.project.relative(&forced).is_none() {
                 let file = self.project.config_file.as_deref().and_then(|file| self.project.relative(file));
                 let file = file.unwrap_or_else(|| "lab.toml".to_owned());
                 self.note_outside(file, forced.display().to_string(), false);
             }
-            self.add(&forced, None, role, true);
+            self.add(&forced, None, role, true)?;
         }
         let mut next = first;
         while let Some(source) = self.sources.get(next) {
             let folder = source.path.parent().unwrap_or(Path::new("/")).to_path_buf();
             let (file, is_inside) = (source.file.path.clone(), self.project.relative(&source.path).is_some());
-            for include in source.bytes.as_deref().map(includes).unwrap_or_default() {
+            let included = source.bytes.as_deref().map(includes).unwrap_or_default();
+            self.includes += included.len();
+            if self.includes > INCLUDE_LIMIT {
+                return Err(KernelError::TooManyIncludes(self.project.kernel_name.clone()));
+            }
+            for include in included {
                 let found = match include {
                     Include::Macro(name) => {
                         self.note_outside(file.clone(), name, true);
@@ -310,10 +353,11 @@ impl<'a> Set<'a> {
                 if is_inside && self.project.relative(&path).is_none() {
                     self.note_outside(file.clone(), path.display().to_string(), false);
                 }
-                self.add(&path, None, role, in_place);
+                self.add(&path, None, role, in_place)?;
             }
             next += 1;
         }
+        Ok(())
     }
 
     /// The file that an include line means: beside the including file, in the kernel's folder, or in an include folder of
@@ -326,16 +370,21 @@ impl<'a> Set<'a> {
         // A name that leaves the repository counts also where there is no such file: the judge's copy lies elsewhere, so
         // there the name may mean another file.
         let leaves = |path: &&PathBuf| self.project.relative(path).is_none();
-        if let Some(path) = near.iter().find(leaves).or(near.iter().find(|path| path.is_file())) {
+        if let Some(path) = near.iter().find(leaves).or(near.iter().find(|path| self.files.is_there(path))) {
             return Some(own(path.clone()));
         }
-        let path = self.search.dirs.iter().map(|dir| plain(&dir.join(name))).find(|path| path.is_file())?;
+        let path = self
+            .search
+            .dirs
+            .iter()
+            .map(|dir| plain(&dir.join(name)))
+            .find(|path| self.files.is_there(path))?;
         self.project.relative(&path).is_some().then_some(Found { path, in_place: true })
     }
 
     fn note_outside(&mut self, file: String, include: String, is_macro: bool) {
         let outside = OutsideInclude { file, include, is_macro };
-        if !self.outside.contains(&outside) {
+        if self.noted.insert(outside.clone()) {
             self.outside.push(outside);
         }
     }

@@ -12,8 +12,8 @@ use crate::project::Project;
 use crate::run::experiment::{Row, Status, UnknownWord};
 use crate::text::sanitise;
 use anyhow::{Context, Result, anyhow};
-use lab_system::file_lock;
-use std::fs::{File, OpenOptions};
+use lab_system::root::{Access, Root, refusal};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -28,21 +28,9 @@ pub fn path(project: &Project, emulated: bool) -> PathBuf {
 
 /// Appends one row, and the header to an empty file. On an error the file is as it was.
 pub fn append(path: &Path, row: &Row) -> Result<()> {
-    let fail = |error: io::Error| {
-        let remedy = match error.kind() {
-            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                "make it writable (`chmod u+w`)"
-            }
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
-                "make room on the disk"
-            }
-            io::ErrorKind::IsADirectory => "move the folder away",
-            _ => "remove the cause",
-        };
-        anyhow!("cannot append to {}: {error}; {remedy}, then `lab log --append-missing`", path.display())
-    };
-    let mut file =
-        file_lock::wait(path, OpenOptions::new().read(true).append(true).create(true)).map_err(fail)?;
+    let fail = |error: io::Error| cannot_append(path, &error);
+    let (files, name) = place(path);
+    let mut file = files.wait_for_lock(name, Access::ReadAppend).map_err(fail)?;
     let length = file.metadata().map_err(fail)?.len();
     let mut text = Vec::new();
     match last_byte(&mut file, length).map_err(fail)? {
@@ -57,6 +45,27 @@ pub fn append(path: &Path, row: &Row) -> Result<()> {
         let _ = file.set_len(length);
         fail(error)
     })
+}
+
+/// Why a row was not appended, and what to do.
+fn cannot_append(path: &Path, error: &io::Error) -> anyhow::Error {
+    let remedy = match error.kind() {
+        // Its message says what to do.
+        _ if refusal(error).is_some() => return append_later(path, error, ""),
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "make it writable (`chmod u+w`)"
+        }
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+            "make room on the disk"
+        }
+        io::ErrorKind::IsADirectory => "move the folder away",
+        _ => "remove the cause",
+    };
+    append_later(path, error, &format!("; {remedy}"))
+}
+
+fn append_later(path: &Path, error: &io::Error, remedy: &str) -> anyhow::Error {
+    anyhow!("cannot append to {}: {error}{remedy}, then `lab log --append-missing`", path.display())
 }
 
 fn last_byte(file: &mut File, length: u64) -> io::Result<Option<u8>> {
@@ -89,6 +98,15 @@ fn fields(row: &Row) -> [String; 6] {
     ]
 }
 
+/// Most bytes of a ledger that is read: some ten million rows.
+const READ_LIMIT: u64 = 1 << 30;
+
+/// The folder and the name of a ledger. It is opened in the folder, so that a link of that name is not followed.
+fn place(path: &Path) -> (Root, &Path) {
+    let name = path.file_name().map_or(path, Path::new);
+    (Root::new(path.parent().unwrap_or(Path::new("/"))), name)
+}
+
 /// The content of a ledger.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ledger {
@@ -110,12 +128,8 @@ pub fn read(path: &Path) -> Ledger {
 
 /// The text of a ledger; empty where there is no file. The error is a sentence.
 pub fn read_text(path: &Path) -> Result<String, String> {
-    // Reading a pipe or a device of that name might never end.
-    let plain = std::fs::metadata(path).and_then(|about| match about.is_file() {
-        true => std::fs::read(path),
-        false => Err(io::Error::other("it is no plain file")),
-    });
-    match plain {
+    let (files, name) = place(path);
+    match files.read(name, READ_LIMIT) {
         Ok(bytes) => {
             Ok(String::from_utf8(bytes)
                 .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
@@ -274,8 +288,30 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let error = append(temp.path(), &sample("x")).unwrap_err().to_string();
         assert!(error.contains("move the folder away"), "{error}");
-        let full = append(Path::new("/dev/full"), &sample("x")).unwrap_err().to_string();
-        assert!(full.contains("make room on the disk"), "{full}");
+        let full = io::Error::from_raw_os_error(rustix::io::Errno::NOSPC.raw_os_error());
+        let full = cannot_append(temp.path(), &full).to_string();
+        assert!(full.contains("; make room on the disk, then `lab log --append-missing`"), "{full}");
+        let device = append(Path::new("/dev/full"), &sample("x")).unwrap_err().to_string();
+        assert!(device.contains("/dev/full is no plain file: remove it, then"), "{device}");
+    }
+
+    #[test]
+    fn a_link_in_place_of_a_ledger_is_neither_read_nor_written() {
+        let temp = tempfile::tempdir().unwrap();
+        let (path, real) = (temp.path().join("results.tsv"), temp.path().join("elsewhere"));
+        let (text, _) = in_company("# mine\n", &sample("old"), "", "\n");
+        std::fs::write(&real, &text).unwrap();
+        for target in ["elsewhere", "/dev/zero"] {
+            std::os::unix::fs::symlink(target, &path).unwrap();
+            let append = append(&path, &sample("x")).unwrap_err().to_string();
+            assert!(append.contains("is a link, and lab follows no link there: remove it, then"), "{append}");
+            let edit = replace(&path, &sample("old"), Edit::TakeOut).unwrap_err().to_string();
+            assert!(edit.contains("is a link, and lab follows no link there"), "{edit}");
+            let ledger = read(&path);
+            assert!(ledger.rows.is_empty() && ledger.problems[0].contains("is a link"), "{ledger:?}");
+            std::fs::remove_file(&path).unwrap();
+        }
+        assert_eq!(std::fs::read(&real).unwrap(), text);
     }
 
     #[test]
@@ -324,24 +360,22 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_of_a_line_keeps_the_link_the_mode_and_the_line_ending() {
+    fn an_edit_of_a_line_keeps_the_mode_and_the_line_ending() {
         use std::os::unix::fs::PermissionsExt;
         let temp = tempfile::tempdir().unwrap();
-        let (path, real) = (temp.path().join("results.tsv"), temp.path().join("elsewhere"));
+        let path = temp.path().join("results.tsv");
         let (text, _) = in_company("# mine\r\n", &sample("old"), "half a li", "\r\n");
-        std::fs::write(&real, &text).unwrap();
-        std::fs::set_permissions(&real, std::fs::Permissions::from_mode(0o640)).unwrap();
-        std::os::unix::fs::symlink("elsewhere", &path).unwrap();
+        std::fs::write(&path, &text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
         for _ in 0..2 {
             assert!(replace(&path, &sample("old"), Edit::Describe("new\twords")).unwrap());
-            let after = std::fs::read_to_string(&real).unwrap();
+            let after = std::fs::read_to_string(&path).unwrap();
             assert_eq!(after, String::from_utf8_lossy(&text).replace("\told\r", "\tnew words\r"));
         }
-        assert!(path.symlink_metadata().unwrap().is_symlink());
-        assert_eq!(std::fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
         // Its description was changed by hand, but it is still the only row of that commit and status.
         assert!(replace(&path, &sample("never written"), Edit::TakeOut).unwrap());
-        assert_eq!(std::fs::read_to_string(&real).unwrap(), "# mine\r\nhalf a li");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "# mine\r\nhalf a li");
         assert!(!replace(&path, &sample("new words"), Edit::TakeOut).unwrap());
         assert!(!replace(&temp.path().join("none"), &sample("x"), Edit::TakeOut).unwrap());
         assert!(replace(Path::new("/dev/null"), &sample("x"), Edit::TakeOut).is_err());

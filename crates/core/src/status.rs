@@ -7,7 +7,7 @@ use crate::repo::{self, Head, Repo};
 use crate::run::record::Record;
 use crate::run::verdict::Outcome;
 use crate::run::{Fingerprint, RunId};
-use crate::store::RunIndex;
+use crate::store::{RunIndex, RunSummary};
 use anyhow::Result;
 
 /// What one look at disk and git found.
@@ -21,7 +21,8 @@ pub struct ProjectStatus {
     pub ended: Option<RunId>,
     /// The last run of this kernel, if it has a verdict.
     pub last: Option<Record>,
-    /// The last run that judged exactly the present bytes and has a verdict.
+    /// The last run that judged exactly the present bytes and has a verdict. A foreign one does not count: the bytes are to be
+    /// judged again.
     pub judged: Option<Record>,
     /// The last check of exactly the present bytes that came to an end.
     pub check: Option<Record>,
@@ -50,9 +51,11 @@ pub fn look(repo: &Repo, project: &Project, index: &RunIndex) -> Result<ProjectS
     let present = inputs.as_ref().ok().map(|inputs| &inputs.fingerprint);
     let last = decide::last(project, index).filter(|record| record.verdict.is_some());
     let judged = match &last {
-        Some(last) if Some(&last.start.fingerprint) == present => Some(last.clone()),
+        Some(last) if Some(&last.start.fingerprint) == present && !last.is_foreign() => Some(last.clone()),
         _ => present.and_then(|present| {
-            index.find_of(present, |b| b.judges(project) && b.verdict.is_some() && b.fingerprint == *present)
+            let judged = |b: &RunSummary| b.judges(project) && b.verdict.is_some() && !b.is_foreign();
+            let found = index.find_of(present, |b| judged(b) && b.fingerprint == *present);
+            found.filter(|record| !record.is_foreign())
         }),
     };
     let check = present.and_then(|present| {

@@ -1,7 +1,7 @@
 //! The files that the watcher read are the files that the judge gets and that the record names, also where they change
 //! between the save and the start of the run.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 mod support;
 

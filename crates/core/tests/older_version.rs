@@ -1,8 +1,8 @@
 //! What an earlier version wrote reads as that version meant it: records, index, ledger, notes, refs, and the intent of a
 //! decision that ended halfway. See `fixtures/lab-0.1/README.md`.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
-use lab_core::decide::policy::{Discard, Keep};
+use lab_core::decide::policy::{Discard, Keep, NotAllowed};
 use lab_core::history::{self, History};
 use lab_core::message::TrailerKey;
 use lab_core::project::Project;
@@ -11,6 +11,7 @@ use lab_core::run::experiment::{Correctness, Status};
 use lab_core::run::record::Record;
 use lab_core::run::verdict::Outcome;
 use lab_core::run::{Ending, RunId};
+use lab_core::store::signature::{self, Purpose};
 use lab_core::store::{RunIndex, RunStore};
 use lab_core::{decide, status};
 use std::fs;
@@ -63,6 +64,35 @@ impl Folder {
 
     fn project(&self) -> Project {
         Project::open(&self.root, None).unwrap()
+    }
+
+    /// Signs the record of a run, as this version does.
+    fn sign(&self, run: u64) {
+        self.sign_file(&format!("runs/{run}/record.json"), Purpose::Record);
+    }
+
+    fn sign_file(&self, name: &str, purpose: Purpose) {
+        signature::use_key_file(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("key"));
+        let path = self.root.join(".lab").join(name);
+        let value: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        fs::write(&path, signature::signed(purpose, &value).unwrap()).unwrap();
+    }
+
+    /// The intent of a lab that ended halfway. Without a signature it is not carried out.
+    fn unfinished(&self, fixture_name: &str) {
+        let path = self.root.join(".lab/unfinished.json");
+        fs::copy(fixture().join(fixture_name), &path).unwrap();
+        let (kernel, experiments) = (fs::read(self.root.join("kernel.cu")).unwrap(), self.experiments());
+        let refused = decide::resume(&self.project()).unwrap_err().to_string();
+        assert!(
+            refused.contains("unfinished.json is foreign") && refused.contains("and remove it"),
+            "{refused}"
+        );
+        assert_eq!(
+            (fs::read(self.root.join("kernel.cu")).unwrap(), self.experiments()),
+            (kernel, experiments)
+        );
+        self.sign_file("unfinished.json", Purpose::Intent);
     }
 
     fn record(&self, run: u64) -> Record {
@@ -170,7 +200,28 @@ fn the_newest_run_can_be_kept_and_the_last_decision_undone() {
     let repo = Repo::open(&project).unwrap();
     folder.git(&["config", "user.name", "A User"]);
     folder.git(&["config", "user.email", "u@example.com"]);
-    let status = status::look(&Repo::open(&project).unwrap(), &project, &RunIndex::open(&project)).unwrap();
+    let look = || status::look(&Repo::open(&project).unwrap(), &project, &RunIndex::open(&project)).unwrap();
+
+    // The earlier version signed nothing. What it decided is shown as before, but nothing is decided by its records.
+    let status = look();
+    assert_eq!(status.judged, None, "the present bytes are to be judged again");
+    assert_eq!(status.last.as_ref().map(|record| record.start.id), Some(RunId(7)));
+    let foreign: Vec<bool> = (1..=7).map(|run| folder.record(run).is_foreign()).collect();
+    assert_eq!(foreign, [false, false, false, false, true, true, true]);
+    let allowed = status.allowed();
+    let refused = NotAllowed::Foreign { run: RunId(7), argument: String::new() };
+    assert!(
+        refused.to_string().contains("or by a version that signed none. Judge the bytes again (`lab run`)")
+    );
+    assert_eq!(allowed.keep, Err(refused.clone()));
+    assert_eq!(allowed.discard, Err(refused));
+    assert!(matches!(allowed.undo, Err(NotAllowed::ForeignDecision { .. })), "{:?}", allowed.undo);
+
+    // The same records with a signature.
+    for run in 1..=7 {
+        folder.sign(run);
+    }
+    let status = look();
     assert_eq!(status.judged.as_ref().map(|record| record.start.id), Some(RunId(7)));
     let allowed = status.allowed();
     assert_eq!(allowed.keep, Ok(Keep::Commit));
@@ -204,7 +255,7 @@ fn a_clone_without_runs_has_the_history_by_the_notes() {
 #[test]
 fn a_describe_that_ended_halfway_is_finished() {
     let folder = Folder::left();
-    fs::copy(fixture().join("unfinished-describe.json"), folder.root.join(".lab/unfinished.json")).unwrap();
+    folder.unfinished("unfinished-describe.json");
     let done = decide::resume(&folder.project()).unwrap().unwrap();
     assert!(
         done.starts_with("the description of fe79dc0 is now 'two rows a warp, described again'"),
@@ -219,7 +270,10 @@ fn a_describe_that_ended_halfway_is_finished() {
 #[test]
 fn an_undo_that_ended_halfway_is_finished() {
     let folder = Folder::left();
-    fs::copy(fixture().join("unfinished-undo.json"), folder.root.join(".lab/unfinished.json")).unwrap();
+    folder.unfinished("unfinished-undo.json");
+    let refused = decide::resume(&folder.project()).unwrap_err().to_string();
+    assert!(refused.starts_with("run 4 is foreign"), "{refused}");
+    folder.sign(4);
     let done = decide::resume(&folder.project()).unwrap().unwrap();
     assert!(done.starts_with("the undo of run 4 that an earlier lab began is done"), "{done}");
     assert_eq!(folder.experiments(), EXPERIMENTS[..3]);

@@ -4,7 +4,7 @@
 //! The harness is a shell script that breaks the thing itself: it runs after the run was announced and before the
 //! verdict is recorded.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 mod support;
 

@@ -1,7 +1,7 @@
 //! The check before a keep, with a shell script as the judge: the speed on sealed inputs, and further sealed runs after a
 //! check that was failed.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 mod support;
 
@@ -205,6 +205,52 @@ fn after_a_failed_check_eight_sealed_runs_are_asked_for() {
     run(&bench, "int  a; /* in other words */\n");
     keep(&bench).unwrap();
     assert_eq!(asked(&bench).len() - before, 1 + 8);
+}
+
+/// A folder could bring a check of the year 2900 that was passed, for every refusal to come.
+#[test]
+fn a_passed_check_that_this_users_lab_did_not_note_makes_no_refusal_good() {
+    let bench = bench();
+    judge(&bench, "echo 'x_diff: 2 limit=1'; echo 'correctness: fail'; exit 1");
+    run(&bench, "int a; // wrong\n");
+    refused(&bench, "keep refused: x_diff is 2");
+    let list = fs::read_to_string(bench.path(".lab/refusals.jsonl")).unwrap();
+    let forged =
+        list.replace("\"passed\":false", "\"passed\":true").replace("\"sealed_runs\":0", "\"sealed_runs\":8");
+    let forged = forged.replace("\"checked\":\"20", "\"checked\":\"29");
+    assert_ne!(list, forged);
+    let unsigned = forged.split(",\"signature\"").next().unwrap().to_owned() + "}\n";
+    // The same in the record of another run.
+    let record = fs::read_to_string(bench.path(".lab/runs/1/record.json")).unwrap();
+    let record =
+        record.replace("\"outcome\": \"fail\"", "\"outcome\": \"pass\"").replace("\"id\": 1", "\"id\": 2");
+    let record = record
+        .replace("\"sealed_runs\": 0", "\"sealed_runs\": 8")
+        .replace("\"checked\": \"20", "\"checked\": \"29");
+    fs::create_dir(bench.path(".lab/runs/2")).unwrap();
+    fs::write(bench.path(".lab/runs/2/record.json"), record).unwrap();
+    fs::write(bench.path(".lab/refusals.jsonl"), list + &forged + &unsigned).unwrap();
+    let before = asked(&bench).len();
+    run(&bench, "int b;\n");
+    judge(&bench, "echo 'fault: lab'; echo 'stopped: the disk is full'; exit 3");
+    refused(&bench, "the disk is full");
+    assert!(asked(&bench)[before].contains("--sealed 8"), "{:?}", asked(&bench));
+}
+
+#[test]
+fn a_list_of_refusals_that_cannot_be_read_stops_a_keep_and_nothing_else() {
+    let bench = bench();
+    judge(&bench, &passes("sealed_runs: 1\n"));
+    run(&bench, "int a;\n");
+    std::os::unix::fs::symlink("/dev/zero", bench.path(".lab/refusals.jsonl")).unwrap();
+    refused(&bench, "refusals.jsonl is a link, and lab follows no link there: remove it");
+    assert!(asked(&bench).is_empty(), "no check was made: {:?}", asked(&bench));
+    let index = RunIndex::open(&bench.project);
+    let repo = repo::Repo::open(&bench.project).unwrap();
+    let status = lab_core::status::look(&repo, &bench.project, &index).unwrap();
+    assert!(status.allowed().discard.is_ok());
+    fs::remove_file(bench.path(".lab/refusals.jsonl")).unwrap();
+    keep(&bench).unwrap();
 }
 
 #[test]

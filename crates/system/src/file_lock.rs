@@ -4,7 +4,7 @@
 //! Another process may replace or remove a file between its opening and its locking. The lock would then protect nothing. So each
 //! function looks once it has the lock whether the name still belongs to the locked file, and begins again if it does not.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -37,10 +37,18 @@ const ATTEMPTS: usize = 8;
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn wait(path: &Path, how: &OpenOptions) -> io::Result<File> {
+    wait_with(|| how.open(path), || std::fs::metadata(path))
+}
+
+/// [`wait`] for the file that `open` opens; `named` is the metadata of the file that has the name by then.
+pub(crate) fn wait_with(
+    open: impl Fn() -> io::Result<File>,
+    named: impl Fn() -> io::Result<Metadata>,
+) -> io::Result<File> {
     loop {
-        let file = how.open(path)?;
+        let file = open()?;
         file.lock()?;
-        if is_at(&file, path)? {
+        if is_named(&file, named())? {
             return Ok(file);
         }
     }
@@ -58,14 +66,23 @@ pub fn take_with(
     sharing: Sharing,
     open: impl Fn(&Path) -> io::Result<File>,
 ) -> io::Result<Option<File>> {
+    take_when(sharing, || open(path), || std::fs::metadata(path))
+}
+
+/// [`take_with`] for a file below a [`crate::root::Root`]; `named` is as in [`wait_with`].
+pub(crate) fn take_when(
+    sharing: Sharing,
+    open: impl Fn() -> io::Result<File>,
+    named: impl Fn() -> io::Result<Metadata>,
+) -> io::Result<Option<File>> {
     for _ in 0..ATTEMPTS {
-        let file = open(path)?;
+        let file = open()?;
         let locked = match sharing {
             Sharing::Exclusive => file.try_lock(),
             Sharing::Shared => file.try_lock_shared(),
         };
         match locked {
-            Ok(()) if is_at(&file, path)? => return Ok(Some(file)),
+            Ok(()) if is_named(&file, named())? => return Ok(Some(file)),
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(None),
             Err(TryLockError::Error(error)) => return Err(error),
@@ -79,9 +96,9 @@ pub fn is_held(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
-/// Whether `path` still names this file.
-fn is_at(file: &File, path: &Path) -> io::Result<bool> {
-    let (held, named) = (file.metadata()?, std::fs::metadata(path));
+/// Whether this file still has the name.
+fn is_named(file: &File, named: io::Result<Metadata>) -> io::Result<bool> {
+    let held = file.metadata()?;
     Ok(named.is_ok_and(|named| (named.dev(), named.ino()) == (held.dev(), held.ino())))
 }
 

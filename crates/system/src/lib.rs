@@ -6,6 +6,7 @@
 //! | [`file_lock`] | locks a file, so that processes wait for each other |
 //! | [`child_group`] | starts a child as the leader of a process group, and ends the whole group |
 //! | [`descendants`] | the processes that a process has started |
+//! | [`root`] | opens the files of a folder without following links |
 //! | [`lifetime`] | ends a process with its parent, and its children with a signal |
 //!
 //! This crate knows nothing of kernels, runs and devices, and uses no other crate of the lab.
@@ -16,3 +17,4 @@ pub mod child_group;
 pub mod descendants;
 pub mod file_lock;
 pub mod lifetime;
+pub mod root;

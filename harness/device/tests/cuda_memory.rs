@@ -1,5 +1,6 @@
 //! Memory on a real GPU: digests, noise, and the L2 cache. These tests need a CUDA device and NVRTC, and are ignored
 //! unless they are asked for: `scripts/gpu-tests`, or `cargo test -p lab-device -- --include-ignored`.
+#![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
 #![allow(clippy::unwrap_used)]
 
 use lab_device::{BuildRequest, Driver, ExecutionOrder, MemoryRange, Noise, Shape, cuda, digest};

@@ -6,6 +6,7 @@
 //! A file is built as the problem.toml beside it asks for. Without a file, a small kernel that includes
 //! `cooperative_groups.h` and `cuda_bf16.h` is built. Without a GPU, the build is for sm_90, and the steps that need
 //! a GPU are left out.
+#![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
 #![allow(clippy::unwrap_used)]
 
 use lab_device::{BuildRequest, Builder, DeviceInfo, cuda};

@@ -4,6 +4,7 @@
 //!     cargo run --release -p lab-judge --example record_turns -- LINES BLOCKS KIB >harness/judge/src/measure/traces/NAME.txt
 //!
 //! `scripts/same-and-slower` records the same on a GPU.
+#![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -6,6 +6,7 @@
 //!
 //! Each variant is judged DRAWS times (6), each time on other runs. With words, only the variants whose
 //! names contain one of them are judged.
+#![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
 
 use lab_judge::JudgeOptions;
 use lab_judge::judge::judge;

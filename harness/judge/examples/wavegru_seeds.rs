@@ -3,6 +3,7 @@
 //! changes that the tests ask for. Judged runs are not taken from there.
 //!
 //!     cargo run --release -p lab-judge --example wavegru_seeds -- kernels/wavegru/problem.toml [FIRST [COUNT]]
+#![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
 
 use lab_judge::problem::wavegru::config::WaveGruConfig;
 use lab_judge::problem::wavegru::reference::{ReferenceModel, ReferenceOutput};

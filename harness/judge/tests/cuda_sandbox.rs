@@ -1,5 +1,6 @@
 //! The sandbox on a GPU: the worker confines itself once its device is open, and the compiler with NVRTC in it. Needs a CUDA device
 //! and NVRTC, so every test is ignored unless scripts/gpu-tests runs it. `cuda_check` runs compute-sanitizer around such a worker.
+#![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
 #![allow(clippy::unwrap_used)]
 
 #[allow(dead_code)]

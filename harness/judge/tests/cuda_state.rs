@@ -1,5 +1,6 @@
 //! A real GPU's telemetry, its probe and the bounds that follow from the probe. Needs a CUDA device, NVRTC and NVML, so every
 //! test is ignored unless scripts/gpu-tests runs it.
+#![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
 #![allow(clippy::unwrap_used)]
 
 use lab_device::{BuildRequest, DeviceInfo, ExecutionOrder, Image, cuda};

@@ -18,6 +18,18 @@ pub enum Exit {
     NotBuilt = 2,
     /// The kernel crashed or hung, or the lab itself failed.
     Crashed = 3,
+    /// `lab run --decide` kept the run.
+    Kept = 10,
+    /// `lab run --decide` discarded the run.
+    Discarded = 11,
+    /// `lab run --decide` left the run to the user.
+    Left = 12,
     /// Wrong arguments, or a wrong problem.toml.
     Usage = 64,
+}
+
+impl From<Exit> for u8 {
+    fn from(exit: Exit) -> u8 {
+        exit as u8
+    }
 }

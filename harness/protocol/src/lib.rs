@@ -7,12 +7,14 @@
 //! | [`Target`] | the device that a run asks for |
 //! | [`Tool`] | the tools of `lab check` |
 //! | [`telemetry`] | the state of a GPU at one moment |
+//! | [`console`] | the one writer for stdout and stderr |
 //! | [`text`] | the characters of text from outside that a terminal may get |
 //! | [`FatalSignal`] | the names of the signals that end a process |
 //!
 //! This crate opens no device, starts no process and uses no other crate of the lab.
 #![forbid(unsafe_code)]
 
+pub mod console;
 mod exit;
 pub mod report;
 mod signal;

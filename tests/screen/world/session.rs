@@ -244,6 +244,7 @@ impl World {
             description: d.description.clone(),
             commit: d.commit.clone().unwrap_or_default(),
             made: d.made,
+            is_foreign: false,
             later_work: LaterWork::Unknown,
         })
     }
@@ -331,6 +332,7 @@ impl World {
             run: Some(run),
             kernel: Some(KERNEL.into()),
             device: record.device.clone(),
+            foreign: false,
             emulated: verdict.emulated,
             decided: Some(noon() + self.now),
             measured: (&verdict).into(),

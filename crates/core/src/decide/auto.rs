@@ -1,7 +1,7 @@
 //! Decides a run by rule, if the user asked for that (`[auto] decide = true`, or `lab run --decide`). The rule decides only
 //! clear cases and leaves the rest to the user.
 
-use crate::run::record::Record;
+use crate::run::record::{Origin, Record};
 use crate::run::verdict::Outcome;
 use lab_protocol::report::Speed;
 
@@ -26,6 +26,9 @@ pub fn decide(record: &Record, incumbent: Option<&str>) -> AutoDecision {
     }
     if record.decision.is_some() {
         return leave("it is decided already");
+    }
+    if record.origin != Origin::Own {
+        return leave("its record is foreign");
     }
     let Some(verdict) = &record.verdict else { return leave("the run is still in progress") };
     match verdict.outcome {
@@ -131,6 +134,8 @@ mod tests {
         let mut check = fast(|_| {});
         check.start.reason = Reason::Check;
         decides(&check, "a check judges nothing");
+        decides(&Record { origin: Origin::Unsigned, ..fast(|_| {}) }, "its record is foreign");
+        decides(&Record { origin: Origin::Foreign, ..fast(|_| {}) }, "its record is foreign");
         decides(&Record { verdict: None, ..fast(|_| {}) }, "the run is still in progress");
         assert_eq!(decide(&fast(|_| {}), None), AutoDecision::Leave("there is no incumbent yet".into()));
     }

@@ -5,10 +5,10 @@
 use crate::project::Project;
 use crate::run::RunId;
 use crate::run::experiment::Row;
-use anyhow::{Context, Result};
-use lab_system::atomic_file;
+use crate::run::record::Origin;
+use crate::store::signature::{self, Purpose};
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
-use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
@@ -39,6 +39,9 @@ pub(super) enum Intent {
     },
 }
 
+/// Most bytes of the file.
+const READ_LIMIT: u64 = 1 << 20;
+
 fn path(project: &Project) -> PathBuf {
     project.lab_dir.join("unfinished.json")
 }
@@ -51,17 +54,31 @@ pub(super) fn exists(project: &Project) -> bool {
 impl Intent {
     /// Writes the intent. It is on disk before this returns.
     pub(super) fn write(&self, project: &Project) -> Result<()> {
-        let write = || atomic_file::replace(&path(project), &serde_json::to_vec_pretty(self)?);
+        let write = || -> Result<()> {
+            Ok(project.files().replace(&path(project), &signature::signed(Purpose::Intent, self)?)?)
+        };
         write().with_context(|| format!("cannot write {} (nothing was changed)", path(project).display()))
     }
 
     /// Reads the intent that a lab left behind, if any.
     pub(super) fn read(project: &Project) -> Result<Option<Intent>> {
         let path = path(project);
-        match fs::read(&path) {
-            Ok(text) => serde_json::from_slice(&text).map(Some).with_context(|| {
-                format!("{} is damaged: read it, finish by hand what it says, and remove it", path.display())
-            }),
+        match project.files().read(&path, READ_LIMIT) {
+            Ok(text) => {
+                let (intent, origin) = signature::read(Purpose::Intent, &text).with_context(|| {
+                    format!(
+                        "{} is damaged: read it, finish by hand what it says, and remove it",
+                        path.display()
+                    )
+                })?;
+                ensure!(
+                    origin == Origin::Own,
+                    "{} is foreign: somebody else's lab wrote it, or a version that signed none, so nothing of it was \
+                     carried out. Read it, finish by hand what is yours, and remove it",
+                    path.display()
+                );
+                Ok(Some(intent))
+            }
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
         }
@@ -69,7 +86,7 @@ impl Intent {
 
     /// Removes the intent, after its last step.
     pub(super) fn remove(project: &Project) -> Result<()> {
-        match fs::remove_file(path(project)) {
+        match project.files().remove_file(&path(project)) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 Err(error).with_context(|| format!("cannot remove {}", path(project).display()))
             }

@@ -16,7 +16,7 @@ use crate::run::record::{HeldOut, Record, SealedFigures};
 use crate::runner::held_out;
 use crate::store::RunIndex;
 use crate::text::figures;
-use std::fs;
+use std::path::Path;
 use std::result::Result as StdResult;
 
 /// Commits the bytes that `run` (`None`: [`default_run`](super::default_run)) judged, and writes their row, once they
@@ -157,6 +157,7 @@ fn check_held_out(
     sealed_runs: u32,
     asked: &mut held_out::RunContext,
 ) -> StdResult<(), Refusal> {
+    refusals::require_list(project)?;
     let Some(came) = held_out::check(project, &locked.repo, record, present, sealed_runs, asked)? else {
         return no(format!("cancelled: nothing was kept, and run {} is undecided", record.start.id));
     };
@@ -171,7 +172,8 @@ fn check_held_out(
 fn context_notes(repo: &Repo, project: &Project, record: &Record) -> Vec<String> {
     let mut notes = Vec::new();
     for file in record.inputs.iter().skip(1).filter(|file| file.hash.is_some()) {
-        let bytes = fs::read(project.root.join(&file.path)).ok();
+        // Of a file outside HEAD can hold nothing.
+        let bytes = project.files().read_resolved(Path::new(&file.path), inputs::SIZE_LIMIT).ok();
         if !repo::in_head(repo, &file.path, bytes.as_deref()).unwrap_or(true) {
             notes.push(format!(
                 "{} is not as in HEAD: the commit alone does not repeat this measure",

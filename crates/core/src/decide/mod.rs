@@ -31,7 +31,7 @@ pub use snapshot::{default_run, last, snapshot};
 pub use undo::{Undoable, Undone, undo, undoable};
 
 use crate::disk::space;
-use crate::inputs::{Inputs, KernelError};
+use crate::inputs::{self, Inputs, KernelError};
 use crate::message::Message;
 use crate::project::Project;
 use crate::repo::{self, Repo};
@@ -43,7 +43,6 @@ use crate::store::RunIndex;
 use crate::store::RunStore;
 use anyhow::{Context, Result};
 use policy::Candidate;
-use std::fs;
 use std::result::Result as StdResult;
 
 /// What came of a decision.
@@ -129,7 +128,7 @@ fn require_subject(message: &Message) -> StdResult<(), Refusal> {
 
 /// The kernel's bytes on disk, whatever they are; `None` if there is no such file.
 fn read_on_disk(project: &Project) -> Result<Option<Vec<u8>>> {
-    match fs::read(&project.kernel) {
+    match inputs::on_disk(project) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error).with_context(|| {
@@ -140,8 +139,9 @@ fn read_on_disk(project: &Project) -> Result<Option<Vec<u8>>> {
 
 /// The bytes that a run judged, from its folder. An error if they are not those that its record names.
 fn judged_bytes(records: &RunStore, record: &Record) -> Result<Vec<u8>> {
-    let path = records.folder(record.start.id).join("kernel.cu");
-    let bytes = fs::read(&path)
+    let path = records.kernel(record.start.id);
+    let bytes = records
+        .judged_kernel(record.start.id)
         .with_context(|| format!("the judged bytes are gone: cannot read {}", path.display()))?;
     let hash = blake3::hash(&bytes).to_hex().to_string();
     let known = record.inputs.first().and_then(|file| file.hash.as_deref());

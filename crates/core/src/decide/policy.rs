@@ -214,6 +214,9 @@ fn undo(snapshot: &Snapshot) -> Result<(), NotAllowed> {
     let Some(last) = &snapshot.last_decision else {
         return Err(NotAllowed::NothingDecided { kernel: snapshot.kernel.clone() });
     };
+    if last.is_foreign {
+        return Err(NotAllowed::ForeignDecision { subject: last.subject() });
+    }
     if let Some(obstacle) = &snapshot.obstacle {
         return Err(NotAllowed::Git(obstacle.clone()));
     }

@@ -11,15 +11,15 @@ use crate::inputs::{Inputs, tokens};
 use crate::project::Project;
 use crate::run::RunId;
 use crate::run::experiment::Status;
-use crate::run::record::{HeldOut, InputFile, Record};
+use crate::run::record::{HeldOut, InputFile, Origin, Record};
 use crate::run::verdict::Outcome;
+use crate::store::signature::{self, Purpose};
 use crate::store::{Fact, RunIndex};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
-use lab_system::file_lock;
+use lab_system::root::Access;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 /// Sealed runs that a keep has to pass after a failed check.
@@ -42,9 +42,14 @@ struct Event {
     tokens: Option<String>,
 }
 
-/// Sealed runs that a keep of these inputs has to pass.
+/// Refuses a keep where the list of refusals cannot be read: what the check comes to could not be noted there either.
+pub(super) fn require_list(project: &Project) -> Result<()> {
+    read(project).map(drop)
+}
+
+/// Sealed runs that a keep of these inputs has to pass. A list that cannot be read may hold a refusal.
 pub(super) fn sealed_runs(project: &Project, index: &RunIndex, inputs: &Inputs) -> u32 {
-    let mut events = read(project);
+    let Ok(mut events) = read(project) else { return AFTER_A_REFUSAL };
     events.extend(of_records(index));
     let candidate = Event {
         run: RunId(0),
@@ -91,9 +96,9 @@ pub(super) fn note(project: &Project, record: &Record, held_out: &HeldOut) -> Re
         problem: problem(&record.inputs),
         tokens: held_out.tokens.clone(),
     };
-    let (path, line) = (path(project), serde_json::to_string(&event)?);
+    let (path, line) = (path(project), signature::signed_line(Purpose::Refusal, &event)?);
     let append = || {
-        let mut file = file_lock::wait(&path, OpenOptions::new().append(true).create(true))?;
+        let mut file = project.files().wait_for_lock(&path, Access::ReadAppend)?;
         // A line that was only half written must not swallow this one.
         file.write_all(format!("\n{line}\n").as_bytes())?;
         file.sync_data()
@@ -109,9 +114,28 @@ fn path(project: &Project) -> PathBuf {
     project.lab_dir.join("refusals.jsonl")
 }
 
-fn read(project: &Project) -> Vec<Event> {
-    let text = fs::read_to_string(path(project)).unwrap_or_default();
-    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+/// Most bytes of the file. A larger one was not written by a lab.
+const READ_LIMIT: u64 = 16 << 20;
+
+/// The error is of a file that is there and cannot be read: it may hold a refusal.
+fn read(project: &Project) -> Result<Vec<Event>> {
+    let path = path(project);
+    let text = match project.files().read(&path, READ_LIMIT) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+    };
+    let text = String::from_utf8_lossy(&text);
+    let event = |line: &str| {
+        let (event, origin) = signature::read::<Event>(Purpose::Refusal, line.as_bytes()).ok()?;
+        believed(event, origin)
+    };
+    Ok(text.lines().filter_map(event).collect())
+}
+
+/// Anybody may say that a check was failed: a keep then asks for more. That one was passed is believed of this user's lab only.
+fn believed(event: Event, origin: Origin) -> Option<Event> {
+    (!event.passed || origin == Origin::Own).then_some(event)
 }
 
 /// The same events as the records tell them. An older lab did not ask for further sealed runs: there a later keep counts.
@@ -123,11 +147,18 @@ fn of_records(index: &RunIndex) -> Vec<Event> {
             summary.decision.as_ref().is_some_and(|d| d.status == Status::Keep && d.commit.is_some());
         let passed = held_out.outcome == Outcome::Pass;
         let older = if passed && is_kept { AFTER_A_REFUSAL } else { 1 };
+        let sealed_runs = held_out.sealed_runs.unwrap_or(older);
+        // A pass of fewer runs counts for nothing. Of another the record is read: nobody signed the summary.
+        let counts = !passed || sealed_runs >= AFTER_A_REFUSAL;
+        let origin = || index.store().read(summary.id).map_or(Origin::Unsigned, |record| record.origin);
+        if !counts || (passed && origin() != Origin::Own) {
+            continue;
+        }
         events.push(Event {
             run: summary.id,
             checked: held_out.checked,
             passed,
-            sealed_runs: held_out.sealed_runs.unwrap_or(older),
+            sealed_runs,
             kernel: summary.kernel.clone(),
             problem: None,
             tokens: held_out.tokens.clone(),

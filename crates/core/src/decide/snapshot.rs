@@ -7,7 +7,7 @@ use crate::project::Project;
 use crate::repo::{self, Repo};
 use crate::rules;
 use crate::run::Fingerprint;
-use crate::run::record::Record;
+use crate::run::record::{Origin, Record};
 use crate::run::verdict::Outcome;
 use crate::store::{RunIndex, RunSummary};
 use anyhow::Result;
@@ -61,7 +61,8 @@ fn read_present(repo: &Repo, project: &Project, index: &RunIndex, inputs: &Input
     })
 }
 
-/// The newest decision about this kernel that a commit holds.
+/// The newest decision about this kernel that a commit holds. A foreign one is the last only if there is none of this user's:
+/// a folder could bring decisions of any date.
 fn last_decision(project: &Project, index: &RunIndex) -> Option<LastDecision> {
     let summary = index.last_decided(&project.kernel_name)?;
     let decision = summary.decision.as_ref()?;
@@ -72,6 +73,7 @@ fn last_decision(project: &Project, index: &RunIndex) -> Option<LastDecision> {
         description: decision.description.clone(),
         commit,
         made: decision.made,
+        is_foreign: summary.origin != Origin::Own,
         later_work: LaterWork::Unknown,
     })
 }

@@ -14,9 +14,9 @@ use crate::project::Project;
 use crate::repo::{self, Repo};
 use crate::run::RunId;
 use crate::run::experiment::Status;
-use crate::run::record::{Decision, Record};
+use crate::run::record::{Decision, Origin, Record};
 use crate::store::RunIndex;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use std::path::Path;
 use std::result::Result as StdResult;
 
@@ -106,6 +106,11 @@ pub(super) fn resume(
     on_disk: Option<&str>,
 ) -> Result<(String, Vec<String>)> {
     let record = locked.lock.store.read(run)?;
+    ensure!(
+        record.origin == Origin::Own,
+        "{}",
+        NotAllowed::ForeignDecision { subject: format!("run {run}") }
+    );
     // The lab that ended halfway may have worked on another kernel.
     let kernel = Some(&record.start.kernel).filter(|kernel| **kernel != project.kernel_name);
     let of_run = kernel.and_then(|kernel| Project::open(&project.root, Some(Path::new(kernel))).ok());
@@ -124,6 +129,12 @@ pub(super) fn resume(
 /// Every step; each may be done already. The record comes last: until then the decision stands.
 fn carry_out(project: &Project, locked: &Locked, run: RunId, on_disk: Option<&str>) -> Result<Vec<String>> {
     let mut record = locked.lock.store.read(run)?;
+    // The index may say otherwise: it is signed by nobody.
+    ensure!(
+        record.origin == Origin::Own,
+        "{}",
+        NotAllowed::ForeignDecision { subject: format!("run {run}") }
+    );
     let Some(decision) = record.decision.clone() else { return Ok(Vec::new()) };
     let commit = decision.commit.clone().context("nothing was decided")?;
     let mut notes = Vec::new();

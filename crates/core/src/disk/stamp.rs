@@ -1,5 +1,6 @@
 //! Finds out whether a file changed, without reading it.
 
+use lab_system::root::Root;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -7,8 +8,9 @@ use std::path::Path;
 /// are taken to hold the same bytes.
 pub type Stamp = (u64, u64, i64, i64);
 
-/// Returns the stamp of a file; `None` where there is no such file, or its metadata cannot be read.
-pub fn stamp(path: &Path) -> Option<Stamp> {
-    let m = std::fs::metadata(path).ok()?;
+/// Returns the stamp of a file or folder below `files`; `None` where there is nothing, or its metadata cannot be read. A
+/// link has a stamp of its own.
+pub fn stamp(files: &Root, path: &Path) -> Option<Stamp> {
+    let m = files.metadata(path).ok()?;
     Some((m.ino(), m.size(), m.mtime(), m.mtime_nsec()))
 }

@@ -41,7 +41,8 @@ pub fn experiment_details(project: &Project, key: &ExperimentKey, around: u32) -
     let records = RunStore::new(&project.lab_dir);
     let record = record(&repo, project, key);
     let project = project_of(project, record.as_ref());
-    let log = key.run.and_then(|run| read_log(&records.log(run), LOG_LINES).ok()).unwrap_or_default();
+    let log =
+        key.run.and_then(|run| read_log(records.open_log(run).ok()?, LOG_LINES).ok()).unwrap_or_default();
     ExperimentDetails {
         record,
         trailers: with(&repo, |repo| repo::trailers_of(repo, &key.commit)).unwrap_or_default(),

@@ -87,6 +87,7 @@ impl Experiment {
             run,
             kernel: summary.map(|b| b.kernel.clone()),
             device: summary.and_then(|b| b.device.clone()),
+            foreign: run.is_some() && summary.is_some_and(RunSummary::is_foreign),
             emulated,
             decided: decision.map(|d| d.decided),
             measured: summary.map(RunSummary::measured).unwrap_or_default(),

@@ -3,10 +3,11 @@
 //! The scan takes too many lines rather than too few: also those in block comments and in branches that are not compiled.
 //! A line that the scan missed would name a file that is judged and stands in no commit.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// The operand of an `#include`, `#include_next`, `#import` or `#embed` line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Include {
     /// `"name"`
     Quoted(String),
@@ -24,13 +25,8 @@ pub(crate) fn includes(source: &[u8]) -> Vec<Include> {
         let after_comments = line.match_indices("*/").map(|(at, end)| &line[at + end.len()..]);
         std::iter::once(line).chain(after_comments.collect::<Vec<_>>())
     });
-    let mut found = Vec::new();
-    for include in starts.filter_map(operand) {
-        if !found.contains(&include) {
-            found.push(include);
-        }
-    }
-    found
+    let mut seen = HashSet::new();
+    starts.filter_map(operand).filter(|include| seen.insert(include.clone())).collect()
 }
 
 /// Joins lines that end with a backslash, as a compiler does. Compilers allow blanks behind the backslash.

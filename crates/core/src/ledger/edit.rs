@@ -1,12 +1,10 @@
 //! Replaces or removes the line of one row: the one exception to a ledger that is only appended to.
 
-use super::{COLUMNS, Row};
+use super::{COLUMNS, READ_LIMIT, Row, place};
 use crate::text::sanitise;
 use anyhow::{Result, anyhow};
-use lab_system::atomic_file::NewFile;
-use lab_system::file_lock;
-use std::fs::OpenOptions;
-use std::io::{self, Read, Write};
+use lab_system::root::Access;
+use std::io::{self, Read};
 use std::path::Path;
 
 /// What to do with a row's line.
@@ -19,36 +17,34 @@ pub enum Edit<'a> {
 }
 
 /// Edits the line of this row in one step, under the ledger's lock: a reader sees the file before the edit or after it.
-/// Returns false if there is no such line; of several it edits the last. A link stays a link, and the mode stays. The same
-/// edit done again changes nothing.
+/// Returns false if there is no such line; of several it edits the last. The mode stays. The same edit
+/// done again changes nothing.
 pub fn replace(path: &Path, row: &Row, edit: Edit) -> Result<bool> {
-    let fail =
-        |error: io::Error| anyhow!("cannot change {}: {error}; nothing in it was changed", path.display());
-    let file = match file_lock::wait(path, OpenOptions::new().read(true)) {
+    let fail = |error: io::Error| {
+        let error = match error.kind() {
+            io::ErrorKind::IsADirectory => "it is no plain file".to_owned(),
+            _ => error.to_string(),
+        };
+        anyhow!("cannot change {}: {error}; nothing in it was changed", path.display())
+    };
+    let (files, name) = place(path);
+    let file = match files.wait_for_lock(name, Access::Read) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(fail(error)),
     };
     let about = file.metadata().map_err(fail)?;
-    if !about.is_file() {
-        return Err(fail(io::Error::other("it is no plain file")));
-    }
     let mut bytes = Vec::new();
-    (&file).read_to_end(&mut bytes).map_err(fail)?;
+    (&file).take(READ_LIMIT + 1).read_to_end(&mut bytes).map_err(fail)?;
+    if bytes.len() as u64 > READ_LIMIT {
+        return Err(fail(io::Error::other(format!("it has more than {READ_LIMIT} bytes"))));
+    }
     let Some(edited) = edited(&bytes, row, edit) else { return Ok(false) };
     if edited == bytes {
         return Ok(true);
     }
-    let write = || -> io::Result<()> {
-        let target = path.canonicalize()?;
-        let mut new = NewFile::beside(&target)?;
-        new.set_permissions(about.permissions())?;
-        new.write_all(&edited)?;
-        new.sync()?;
-        new.replace(&target)
-    };
     // The old file stays locked until the new one has its name.
-    write().map_err(fail)?;
+    files.replace_keeping_mode(name, &edited, about.permissions()).map_err(fail)?;
     drop(file);
     Ok(true)
 }

@@ -10,7 +10,11 @@ pub use work_tree::{cannot_open, work_tree};
 use crate::config::Config;
 use crate::text::shell::quote;
 use anyhow::{Context, Result, anyhow, bail};
+use lab_system::root::Root;
 use std::path::{Path, PathBuf};
+
+/// Name of the folder at the root of the work tree in which the lab keeps its runs.
+const LAB_DIR: &str = ".lab";
 
 /// Where everything of one kernel is. Opened once by a command, and again by the screen when lab.toml changes.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,7 +55,8 @@ impl Project {
             _ => error,
         })?;
         let config_file = Config::find(&start, &root);
-        let config = config_file.as_deref().map(Config::read).transpose()?.unwrap_or_default();
+        let config =
+            config_file.as_deref().map(|file| Config::read(file, &root)).transpose()?.unwrap_or_default();
         let home =
             config_file.as_deref().and_then(Path::parent).map_or_else(|| root.clone(), Path::to_path_buf);
         let wanted = match given {
@@ -73,7 +78,7 @@ impl Project {
         }
         let problem_dir = kernel.parent().unwrap_or(&root).to_path_buf();
         Ok(Project {
-            lab_dir: root.join(".lab"),
+            lab_dir: root.join(LAB_DIR),
             root,
             home,
             config_file,
@@ -101,6 +106,11 @@ impl Project {
     /// Whether the harness is a command in lab.toml.
     pub fn external(&self) -> bool {
         self.config.harness.is_some()
+    }
+
+    /// Opens the files of the work tree, without following links out of it.
+    pub fn files(&self) -> Root {
+        Root::new(&self.root)
     }
 
     /// The path relative to `root`, with `/`. `None` where it lies outside or is no UTF-8.

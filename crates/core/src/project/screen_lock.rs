@@ -2,8 +2,8 @@
 
 use crate::project::Project;
 use anyhow::{Context, Result, bail};
-use lab_system::file_lock;
-use std::fs::{self, File};
+use lab_system::root::Access;
+use std::fs::File;
 use std::io::Write;
 
 /// Held as long as the screen is open.
@@ -16,18 +16,73 @@ pub struct ScreenLock {
 pub fn take(project: &Project) -> Result<ScreenLock> {
     let path = project.lab_dir.join("screen.lock");
     let failed = || format!("cannot write {}", path.display());
-    fs::create_dir_all(&project.lab_dir).with_context(failed)?;
-    let how = File::options().create(true).read(true).write(true).truncate(false).clone();
-    let taken = file_lock::take(&path, &how).with_context(|| format!("cannot lock {}", path.display()))?;
-    let Some(mut file) = taken else {
-        let owner = fs::read_to_string(&path).unwrap_or_default();
+    let files = project.files();
+    files.create_dir_all(&project.lab_dir).with_context(failed)?;
+    let taken = files.take_lock(&path, Access::ReadWrite);
+    let Some(mut file) = taken.with_context(|| format!("cannot lock {}", path.display()))? else {
+        // The file may hold anything; a process is a number.
+        let owner = files.read_text(&path, 64).ok().and_then(|text| text.trim().parse::<u32>().ok());
         bail!(
-            "a screen is open on {} already (process {}): use that one, or quit it. `lab run`, `lab keep` and the \
-             others work beside it",
+            "a screen is open on {} already{}: use that one, or quit it. `lab run`, `lab keep` and the others work \
+             beside it",
             project.root.display(),
-            owner.trim()
+            owner.map(|owner| format!(" (process {owner})")).unwrap_or_default()
         )
     };
     file.set_len(0).and_then(|()| write!(file, "{}", std::process::id())).with_context(failed)?;
     Ok(ScreenLock { _file: file })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    /// `repo` beside a file `bashrc`.
+    fn project() -> (tempfile::TempDir, Project) {
+        let temp = tempfile::tempdir().unwrap();
+        fs::write(temp.path().join("bashrc"), "# mine").unwrap();
+        let repo = temp.path().join("repo");
+        git2::Repository::init(&repo).unwrap();
+        fs::write(repo.join("kernel.cu"), "// x").unwrap();
+        let project = Project::open(&repo, None).unwrap();
+        (temp, project)
+    }
+
+    #[test]
+    fn one_screen_has_the_lock_and_others_are_told_its_process() {
+        let (_temp, project) = project();
+        let held = take(&project).unwrap();
+        let refused = take(&project).unwrap_err().to_string();
+        assert!(
+            refused.contains(&format!("already (process {}): use that one", std::process::id())),
+            "{refused}"
+        );
+        drop(held);
+        take(&project).unwrap();
+    }
+
+    #[test]
+    fn a_lock_that_is_a_link_or_a_second_name_is_not_written() {
+        let (temp, project) = project();
+        let (lock, outside) = (project.lab_dir.join("screen.lock"), temp.path().join("bashrc"));
+        fs::create_dir(&project.lab_dir).unwrap();
+        symlink("../../bashrc", &lock).unwrap();
+        let refused = format!("{:#}", take(&project).unwrap_err());
+        assert!(
+            refused.contains("screen.lock is a link, and lab follows no link there: remove it"),
+            "{refused}"
+        );
+        fs::remove_file(&lock).unwrap();
+        fs::hard_link(&outside, &lock).unwrap();
+        let refused = format!("{:#}", take(&project).unwrap_err());
+        assert!(refused.contains("screen.lock is a hard link"), "{refused}");
+        fs::remove_dir_all(&project.lab_dir).unwrap();
+        symlink(temp.path(), &project.lab_dir).unwrap();
+        let refused = format!("{:#}", take(&project).unwrap_err());
+        assert!(refused.contains(".lab is a link"), "{refused}");
+        assert_eq!(fs::read_to_string(&outside).unwrap(), "# mine");
+    }
 }

@@ -7,6 +7,8 @@
 //! Trust is a file in the user's state folder, named by a hash of lab.toml's path and content, or of the repository's path where
 //! there is no lab.toml. The same text in another clone needs trust of its own, because its command starts another script.
 
+#![allow(clippy::disallowed_methods, reason = "the state folder is the user's own")]
+
 use crate::config::Config;
 use crate::project::Project;
 use anyhow::{Context, Result, bail};
@@ -49,7 +51,7 @@ pub fn is_granted(project: &Project) -> Result<bool> {
 /// to trust.
 pub fn grant(project: &Project) -> Result<bool> {
     let Some(file) = project.config_file.as_ref().filter(|_| project.external()) else { return Ok(false) };
-    if Config::read(file)?.harness != project.config.harness {
+    if Config::read(file, &project.root)?.harness != project.config.harness {
         bail!("{} changed just now: look at its harness command again", file.display());
     }
     grant_file(file)?;

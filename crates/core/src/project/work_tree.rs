@@ -1,12 +1,15 @@
 //! Finds the git work tree that a folder lies in, and says why a repository cannot be opened. Everything else that calls
 //! git is in [`crate::repo`], which needs a project first.
 
+use super::LAB_DIR;
+use crate::text::sanitise;
+use crate::text::shell::quote;
 use anyhow::{Context, Result, bail};
 use git2::{ErrorCode, Repository};
 use std::path::{Path, PathBuf};
 
 /// Returns the canonical path of the work tree that `from` lies in. The error says what to do: there is no repository,
-/// another user owns it, or it is bare.
+/// another user owns it, it is bare, or its `.lab` is not the lab's own.
 pub fn work_tree(from: &Path) -> Result<PathBuf> {
     let repo = match Repository::discover(from) {
         Ok(repo) => repo,
@@ -28,7 +31,49 @@ pub fn work_tree(from: &Path) -> Result<PathBuf> {
             repo.path().display()
         )
     })?;
-    root.canonicalize().with_context(|| format!("cannot find {}", root.display()))
+    let root = root.canonicalize().with_context(|| format!("cannot find {}", root.display()))?;
+    refuse_foreign_folder(&repo, &root)?;
+    Ok(root)
+}
+
+/// Refuses a `.lab` that is a link, or whose files came with the repository: the lab would read and write them as its own.
+fn refuse_foreign_folder(repo: &Repository, root: &Path) -> Result<()> {
+    let folder = root.join(LAB_DIR);
+    match folder.symlink_metadata() {
+        Ok(about) if about.is_symlink() => bail!(
+            "{} is a link, and lab keeps its runs in no folder that a link names: remove it (`rm {}`)",
+            folder.display(),
+            quote(&folder.to_string_lossy())
+        ),
+        Ok(about) if !about.is_dir() => {
+            bail!(
+                "{} is no folder, and lab keeps its runs in a folder of that name: move it away",
+                folder.display()
+            )
+        }
+        _ => {}
+    }
+    // An index that cannot be read is reported by the commands that need it.
+    let Ok(index) = repo.index() else { return Ok(()) };
+    let tracked = |path: &[u8]| {
+        path.strip_prefix(LAB_DIR.as_bytes()).is_some_and(|rest| matches!(rest.first(), None | Some(b'/')))
+    };
+    let first = index
+        .find_prefix(LAB_DIR)
+        .ok()
+        .into_iter()
+        .flat_map(|at| (at..index.len()).map_while(|at| index.get(at)));
+    let mut first = first
+        .take_while(|entry| entry.path.starts_with(LAB_DIR.as_bytes()))
+        .filter(|entry| tracked(&entry.path));
+    if let Some(entry) = first.next() {
+        bail!(
+            "git tracks files in {LAB_DIR} ({}), where lab keeps its own runs: what came with a repository is not believed. \
+             Take them out of git (`git rm -r --cached {LAB_DIR}`), and remove the folder too if it is not yours",
+            sanitise::text(&String::from_utf8_lossy(&entry.path))
+        );
+    }
+    Ok(())
 }
 
 /// Why libgit2 cannot open the repository at `path`, and what to do. It knows neither sha256 nor reftable, and refuses a

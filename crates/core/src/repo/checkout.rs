@@ -1,8 +1,10 @@
 //! Puts the kernel of a commit on disk, in one step.
 
+use crate::inputs::InputFiles;
 use crate::repo::{Project, Repo, blob_in, exact, find, head_commit, user_index};
 use anyhow::{Context, Result, bail};
 use lab_system::atomic_file::NewFile;
+use lab_system::root::read_anywhere;
 use std::fs::Permissions;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -14,11 +16,13 @@ use tempfile::TempPath;
 /// holds.
 pub fn checkout_kernel(repo: &Repo, project: &Project, commit: &str, saved: Option<&[u8]>) -> Result<()> {
     let (bytes, mode) = held(repo, project, commit)?;
-    let path = link_target(project).unwrap_or_else(|| project.kernel.clone());
+    let path = InputFiles::of(project)
+        .behind_links(&project.kernel)
+        .with_context(|| format!("cannot write {} (nothing was changed)", project.kernel_name))?;
     let replaced = replace(&path, &bytes, if mode & 0o111 == 0 { 0o644 } else { 0o755 })
         .with_context(|| format!("cannot write {} (nothing was changed)", path.display()))?;
     let Some(replaced) = replaced else { return Ok(()) };
-    let newer = std::fs::read(&replaced).ok().filter(|bytes| Some(bytes.as_slice()) != saved);
+    let newer = read_anywhere(&replaced, u64::MAX).ok().filter(|bytes| Some(bytes.as_slice()) != saved);
     if let Some(newer) = newer
         && let Err(error) = super::save(repo, project, &newer, "lab: saved while it was being replaced")
     {
@@ -31,7 +35,7 @@ pub fn checkout_kernel(repo: &Repo, project: &Project, commit: &str, saved: Opti
 /// The file that a kernel links to; `None` if the kernel is no link. That file is written, and the link stays.
 pub fn link_target(project: &Project) -> Option<PathBuf> {
     let about = project.kernel.symlink_metadata().ok()?;
-    about.is_symlink().then(|| project.kernel.canonicalize().ok())?
+    about.is_symlink().then(|| InputFiles::of(project).behind_links(&project.kernel).ok())?
 }
 
 /// The kernel of a commit, as it was judged or saved; else as git would put it on disk.

@@ -6,6 +6,7 @@ use crate::repo::{Project, Repo, blob_in, exact, filters, head_commit, user_inde
 use anyhow::{Context, Result, bail};
 use git2::build::TreeUpdateBuilder;
 use git2::{FileMode, Oid, Repository, Signature};
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -235,7 +236,8 @@ fn commit_by_git(
         }
     }
     let text = folder.path().join("message");
-    std::fs::write(&text, message).context("cannot write the commit message")?;
+    let written = project.files().create(&text).and_then(|mut file| file.write_all(message.as_bytes()));
+    written.context("cannot write the commit message")?;
     program.run(&["commit", "--quiet", "--cleanup=whitespace", "--file", &text.to_string_lossy()])?;
     let made = git.head()?.peel_to_commit()?;
     let parent = made.parent_id(0).ok();

@@ -2,9 +2,12 @@
 
 use super::{Project, Repo, user_index};
 use anyhow::{Context, Result};
-use std::fs::{self, OpenOptions};
-use std::io::Write;
+use lab_system::root::{Access, Root};
+use std::io::{ErrorKind, Write};
 use std::path::Path;
+
+/// Most bytes of the file.
+const READ_LIMIT: u64 = 16 << 20;
 
 /// Adds `.lab`, `results.tsv`, `results.cpu.tsv` and `run.log` to `.git/info/exclude`, unless they stand there or git
 /// tracks them.
@@ -13,8 +16,14 @@ pub fn exclude(repo: &Repo, project: &Project) -> Result<()> {
     let home =
         project.relative(&project.home).filter(|h| !h.is_empty()).map_or_else(String::new, |h| h + "/");
     let wanted = [".lab/", "results.tsv", "results.cpu.tsv", &format!("{home}run.log")].map(str::to_owned);
-    let file = git.commondir().join("info/exclude");
-    let present = fs::read_to_string(&file).unwrap_or_default();
+    let (files, file) = (Root::new(git.commondir()), Path::new("info/exclude"));
+    let shown = git.commondir().join(file);
+    let failed = || format!("cannot write {}", shown.display());
+    let present = match files.read(file, READ_LIMIT) {
+        Ok(text) => String::from_utf8_lossy(&text).into_owned(),
+        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(error).with_context(failed),
+    };
     let mut missing = Vec::new();
     for name in wanted {
         let line = format!("/{name}");
@@ -27,9 +36,10 @@ pub fn exclude(repo: &Repo, project: &Project) -> Result<()> {
     }
     let gap = if present.is_empty() || present.ends_with('\n') { "" } else { "\n" };
     let text = format!("{gap}# written by lab\n{}\n", missing.join("\n"));
-    fs::create_dir_all(git.commondir().join("info"))
-        .and_then(|()| OpenOptions::new().create(true).append(true).open(&file)?.write_all(text.as_bytes()))
-        .with_context(|| format!("cannot write {}", file.display()))
+    files
+        .create_dir_all(Path::new("info"))
+        .and_then(|()| files.open(file, Access::ReadAppend)?.write_all(text.as_bytes()))
+        .with_context(failed)
 }
 
 /// Whether git tracks this file.

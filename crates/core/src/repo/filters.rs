@@ -3,6 +3,7 @@
 use super::Project;
 use anyhow::{Context, Result, bail};
 use git2::{AttrCheckFlags, Oid, Repository, build::CheckoutBuilder};
+use lab_system::root::Root;
 use std::io::Write;
 use std::path::Path;
 
@@ -27,7 +28,9 @@ pub fn id(repo: &Repository, name: &str, bytes: &[u8]) -> Result<Oid> {
 /// The bytes that `git checkout` would put on disk for a file of a commit.
 pub fn on_disk(repo: &Repository, project: &Project, commit: &git2::Commit, name: &str) -> Result<Vec<u8>> {
     refuse_drivers(repo, name)?;
-    std::fs::create_dir_all(&project.lab_dir)
+    project
+        .files()
+        .create_dir_all(&project.lab_dir)
         .with_context(|| format!("cannot make {}", project.lab_dir.display()))?;
     let folder = tempfile::Builder::new()
         .prefix("checkout-")
@@ -38,8 +41,10 @@ pub fn on_disk(repo: &Repository, project: &Project, commit: &git2::Commit, name
     // Neither reads the user's index anew nor writes it.
     how.refresh(false).update_index(false).force();
     repo.checkout_tree(commit.as_object(), Some(&mut how))?;
-    std::fs::read(folder.path().join(name))
-        .with_context(|| format!("commit {} does not hold {name}", super::short(&commit.id().to_string())))
+    // What a link of the commit leads to belongs to nobody here.
+    Root::new(folder.path()).read(Path::new(name), u64::from(u32::MAX)).with_context(|| {
+        format!("commit {} does not hold {name} as a file", super::short(&commit.id().to_string()))
+    })
 }
 
 /// Whether git may hold other bytes of a file than are on disk, or put other bytes on disk than it holds.

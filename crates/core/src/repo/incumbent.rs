@@ -4,6 +4,7 @@ use crate::inputs::{self, Include};
 use crate::repo::{Project, Repo, blob_in, exact, head_commit};
 use anyhow::{Context, Result};
 use git2::{Commit, Oid, Repository};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// More local includes than this are not followed.
@@ -36,8 +37,8 @@ pub fn write_incumbent(repo: &Repo, project: &Project, tree: &Path) -> Result<Ve
         let bytes = exact::bytes(repo, project, &commit, &file.path, blob)?;
         let path = tree.join(&file.path);
         let write = || {
-            std::fs::create_dir_all(path.parent().unwrap_or(tree))?;
-            std::fs::write(&path, bytes)
+            project.files().create_dir_all(path.parent().unwrap_or(tree))?;
+            project.files().create(&path)?.write_all(&bytes)
         };
         write().with_context(|| format!("cannot write {}", path.display()))?;
     }

@@ -1,5 +1,6 @@
 //! The log of HEAD, and kernels and their changes as text.
 
+use crate::inputs;
 use crate::message::Trailer;
 use crate::repo::{Project, Repo, blob_in, filters, find, head_commit, text_diff, trailers};
 use crate::run::experiment::Experiment;
@@ -114,7 +115,7 @@ pub fn diff(repo: &Repo, project: &Project, from: &str, to: Option<&str>, around
     let old = blob(from)?;
     let new = match to {
         Some(commit) => blob(commit)?,
-        None => match std::fs::read(&project.kernel) {
+        None => match inputs::on_disk(project) {
             Ok(bytes) => Some(git.find_blob(filters::store(git, name, &bytes)?)?),
             Err(_) => None,
         },

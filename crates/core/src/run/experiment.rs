@@ -141,6 +141,9 @@ pub struct Experiment {
     pub kernel: Option<String>,
     /// Device name as the harness gave it.
     pub device: Option<String>,
+    /// The record was written by somebody else's lab, or was changed since.
+    #[serde(default)]
+    pub foreign: bool,
     /// Measured on an emulated device.
     pub emulated: bool,
     pub decided: Option<Timestamp>,

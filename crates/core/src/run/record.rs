@@ -7,6 +7,7 @@ use crate::run::{Ending, RunStart};
 use jiff::Timestamp;
 use lab_protocol::report::{Measure, Report};
 use serde::{Deserialize, Serialize};
+use std::path::{Component, Path};
 
 /// One file that a verdict depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,6 +100,19 @@ impl Sandbox {
     }
 }
 
+/// Who wrote a record. Only this user's lab signs one so that this user's lab believes it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// This user's lab: the signature is right, or this process made the record.
+    Own,
+    /// An earlier version, which signed nothing, or anybody else.
+    #[default]
+    Unsigned,
+    /// Somebody else's lab, or a file that was changed since: the signature is wrong.
+    Foreign,
+}
+
 /// Version of the format that this lab writes.
 const VERSION: u32 = 1;
 
@@ -109,6 +123,9 @@ pub struct Record {
     pub version: u32,
     /// Version of the lab that wrote the record.
     pub lab: String,
+    /// Found out when the record is read; stands in no file.
+    #[serde(skip)]
+    pub origin: Origin,
     #[serde(flatten)]
     pub start: RunStart,
     /// Every file that the verdict depends on, the kernel first.
@@ -141,12 +158,27 @@ pub struct Record {
     pub undone: Vec<Decision>,
 }
 
+/// Whether a path of a record lies below the root of the work tree.
+pub(crate) fn is_inside(path: &str) -> bool {
+    Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
+}
+
+/// See [`Record::is_foreign`].
+pub(crate) fn is_foreign(origin: Origin, decision: Option<&Decision>) -> bool {
+    match origin {
+        Origin::Own => false,
+        Origin::Unsigned => decision.is_none_or(|decision| decision.commit.is_none()),
+        Origin::Foreign => true,
+    }
+}
+
 impl Record {
     /// The record of a run that has just begun.
     pub fn begun(start: RunStart, inputs: Vec<InputFile>, command: String) -> Self {
         Record {
             version: VERSION,
             lab: env!("CARGO_PKG_VERSION").to_owned(),
+            origin: Origin::Own,
             start,
             inputs,
             command,
@@ -190,6 +222,12 @@ impl Record {
     pub fn objective(&self) -> Option<Measure> {
         let own = || self.verdict.as_ref().and_then(|verdict| verdict.objective);
         self.sealed().map(|sealed| sealed.objective).or_else(own)
+    }
+
+    /// Whether the record is to be called foreign: it has another's signature, or it has none and nothing was decided about
+    /// its run. An earlier version signed nothing, so its decided runs are shown as before.
+    pub fn is_foreign(&self) -> bool {
+        is_foreign(self.origin, self.decision.as_ref())
     }
 
     /// Measured on an emulated device.

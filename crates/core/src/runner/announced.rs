@@ -14,13 +14,14 @@ use crate::runner::follow::Follow;
 use crate::runner::process::{self, Control, RunningProcess};
 use crate::runner::spec::{RunSpec, limits, with_incumbent, withheld};
 use crate::runner::standby::Standby;
-use crate::store::{LOG, RunIndex, RunStore, RunSummary};
+use crate::store::signature;
+use crate::store::{RunIndex, RunStore, RunSummary};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use lab_protocol::report::{Measure, Report};
-use lab_system::file_lock;
-use std::fs::{self, File};
-use std::io;
+use lab_system::root::Access;
+use std::fs::File;
+use std::io::{self, Write};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Instant;
@@ -135,7 +136,9 @@ impl<'a> Announced<'a> {
         self.record.device = report.device().map(str::to_owned);
         self.record.sandbox = Sandbox::of(report);
         self.record.results = kept_results(report);
-        self.record.workloads = report.workloads().iter().map(|row| pairs(row)).collect();
+        let mut left = RECORDED;
+        let workloads = report.workloads().into_iter().map(|row| pairs(&row));
+        self.record.workloads = workloads.take_while(|row| take(&mut left, row.len())).collect();
         self.record.log_bytes = self.follow.bytes();
         if self.record.start.is_check() {
             verdict.forgive_unmeasured();
@@ -144,6 +147,9 @@ impl<'a> Announced<'a> {
         for outside in &self.inputs.outside {
             self.caveats
                 .push(format!("{outside}: no commit would hold what was judged, so it cannot be kept"));
+        }
+        if let Some(why) = signature::key_problem() {
+            self.caveats.push(format!("the record is not signed, so the run cannot be decided: {why}"));
         }
         verdict.caveats.append(&mut self.caveats);
         self.record.verdict = Some(verdict);
@@ -156,7 +162,7 @@ impl<'a> Announced<'a> {
         let folder = self.store.folder(self.id());
         for copies in [TREE, INCUMBENT] {
             // A copy that stays costs disk space and nothing else.
-            let _ = fs::remove_dir_all(folder.join(copies));
+            let _ = self.store.files().remove_dir_all(&folder.join(copies));
         }
         self.record
     }
@@ -195,7 +201,8 @@ impl<'a> Announced<'a> {
     fn changed_inputs(&self) -> Vec<String> {
         if !self.project.external() {
             let sources = self.inputs.sources.iter().filter(|source| source.in_place);
-            let changed = sources.filter(|source| inputs::hash(&source.path) != source.file.hash);
+            let changed =
+                sources.filter(|source| inputs::hash(self.project, &source.path) != source.file.hash);
             return changed.map(|source| source.file.path.clone()).collect();
         }
         match inputs::read(self.project) {
@@ -230,6 +237,7 @@ impl<'a> Announced<'a> {
                 && r.start.kernel == candidate.start.kernel
                 && r.command == candidate.command
                 && !r.start.is_check()
+                && !r.is_foreign()
                 && r.device == candidate.device
                 && passed
         };
@@ -264,11 +272,15 @@ fn create_files(
     id: RunId,
     inputs: &Inputs,
 ) -> Result<(File, Record)> {
-    let folder = store.folder(id);
-    fs::write(folder.join("kernel.cu"), inputs.kernel())
+    let snapshot = store.files().create(&store.kernel(id));
+    snapshot
+        .and_then(|mut file| file.write_all(inputs.kernel()))
         .context("cannot write the snapshot of the kernel")?;
-    let new = File::options().write(true).create(true).truncate(true).clone();
-    let log = file_lock::wait(&folder.join(LOG), &new).context("cannot make and lock run.log")?;
+    // The folder is new, so the log is empty.
+    let log = store
+        .files()
+        .wait_for_lock(&store.log(id), Access::ReadWrite)
+        .context("cannot make and lock run.log")?;
     let start = RunStart {
         id,
         reason: spec.reason,
@@ -284,10 +296,22 @@ fn create_files(
     Ok((log, record))
 }
 
+/// Most bytes of result lines, and of workloads, that are recorded. A record is read up to a size.
+const RECORDED: usize = 2 << 20;
+
 /// The result lines to record, at most 1000: a harness that makes up keys without end does not fill the records.
 pub(super) fn kept_results(report: &Report) -> Vec<(String, String)> {
     const KEYS: usize = 1_000;
-    report.entries().take(KEYS).map(|(k, v)| (k.to_owned(), v.to_owned())).collect()
+    let mut left = RECORDED;
+    let fits = |(key, value): &(&str, &str)| take(&mut left, key.len() + value.len());
+    report.entries().take(KEYS).take_while(fits).map(|(k, v)| (k.to_owned(), v.to_owned())).collect()
+}
+
+/// Takes this many of what is left; false where that is less.
+fn take(left: &mut usize, bytes: usize) -> bool {
+    let rest = left.checked_sub(bytes);
+    *left = rest.unwrap_or(0);
+    rest.is_some()
 }
 
 fn pairs(row: &[(&str, &str)]) -> String {
@@ -300,6 +324,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::run::Reason;
+    use std::fs;
     use std::path::PathBuf;
 
     #[test]

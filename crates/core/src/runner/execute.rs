@@ -104,7 +104,7 @@ fn point_to_log(project: &Project, id: RunId) {
     let link = project.home.join(LOG);
     match fs::read_link(&link) {
         Ok(old) if old.to_string_lossy().contains(".lab/runs/") => {
-            let _ = fs::remove_file(&link);
+            let _ = project.files().remove_file(&link);
         }
         Ok(_) => return,
         Err(_) if link.exists() => return,

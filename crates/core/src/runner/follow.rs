@@ -8,7 +8,6 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 use std::sync::Arc;
 
 /// Lines of a run in progress, for the screen. A batch comes at most every 16 ms.
@@ -238,11 +237,10 @@ impl Log {
     }
 }
 
-/// Reads the end of a log on disk: at most `limit` clean lines of its last 4 MiB.
-pub fn read_log(path: &Path, limit: usize) -> io::Result<Vec<LogLine>> {
+/// Reads the end of a log: at most `limit` clean lines of its last 4 MiB.
+pub fn read_log(mut file: File, limit: usize) -> io::Result<Vec<LogLine>> {
     use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
     const READ: u64 = 4 << 20;
-    let mut file = File::open(path)?;
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(READ)))?;
     let mut file = BufReader::with_capacity(64 * 1024, file.take(READ));

@@ -20,7 +20,7 @@ use anyhow::{Context, Result, bail, ensure};
 use jiff::Timestamp;
 use lab_protocol::report::Report;
 use lab_protocol::{Exit, Target};
-use std::fs::{self, File};
+use lab_system::root::Access;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -50,7 +50,7 @@ pub fn check(
     let folder = store.folder(record.start.id).join("held-out");
     let checked =
         Check { project, repo, record, inputs, log: &log, folder: &folder }.run(sealed_runs, context);
-    let _ = fs::remove_dir_all(&folder);
+    let _ = store.files().remove_dir_all(&folder);
     checked
 }
 
@@ -133,7 +133,7 @@ impl Check<'_> {
     /// crashes must not inherit the verdict of the one before it.
     fn judge(&self, sealed_runs: u32, wanted: u32, context: &mut RunContext) -> Result<(Follow, Ending)> {
         let (project, id, log) = (self.project, self.record.start.id, self.log);
-        let file = File::options().append(true).open(log);
+        let file = project.files().open(log, Access::Append);
         let file = file.with_context(|| format!("cannot write {}", log.display()))?;
         let mut follow = Follow::new(file, project.config.output_limit_mib << 20);
         follow.say(&match (sealed_runs, wanted) {
@@ -148,7 +148,7 @@ impl Check<'_> {
         let device = self.record.emulated().then_some(Target::Cpu);
         let run_spec = RunSpec { device, program: context.program.clone(), ..RunSpec::new(Reason::Command) };
         // A keep that was killed leaves its copies behind.
-        let _ = fs::remove_dir_all(self.folder);
+        let _ = project.files().remove_dir_all(self.folder);
         let started = self.inputs.write(project, &tree).and_then(|()| {
             let mut command = run_spec.judge(project, &tree);
             command.arg("--held-out");

@@ -11,7 +11,6 @@ use crate::run::record::InputFile;
 use crate::runner::process::{self, Control, RunningProcess};
 use crate::runner::spec::{RunSpec, with_incumbent};
 use anyhow::{Context, Result, ensure};
-use std::fs;
 use std::io::{self, PipeWriter, Write};
 use std::path::PathBuf;
 use std::process::Command;
@@ -43,12 +42,10 @@ impl Standby {
         }
         let repo = Repo::open(project)?;
         repo::exclude(&repo, project)?;
-        let tree = tree(project);
+        let (tree, files) = (tree(project), project.files());
         // A lab that was killed leaves them behind.
         for old in [&tree, &incumbent_tree(project)] {
-            if old.exists() {
-                fs::remove_dir_all(old)?;
-            }
+            files.remove_dir_all(old)?;
         }
         inputs.write(project, &tree)?;
         let incumbent = spec.write_incumbent(&repo, project, &incumbent_tree(project))?;
@@ -84,7 +81,9 @@ impl Standby {
         if others(inputs) != self.files || !self.fits(project, spec) || self.running.unread() > 0 {
             return Ok(None);
         }
-        fs::write(&self.kernel, inputs.kernel())
+        let kernel = project.files().create(&self.kernel);
+        kernel
+            .and_then(|mut file| file.write_all(inputs.kernel()))
             .with_context(|| format!("cannot write {}", self.kernel.display()))?;
         self.orders.write_all(b"judge\n").context("cannot send its order")?;
         let answers =

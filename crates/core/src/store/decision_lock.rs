@@ -8,10 +8,10 @@ use crate::run::RunId;
 use crate::run::record::Record;
 use crate::store::run_store::RunStore;
 use anyhow::{Context, Result};
-use lab_system::file_lock;
+use lab_system::root::{Access, Root};
 use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 fn path(lab_dir: &Path) -> PathBuf {
@@ -27,10 +27,10 @@ pub struct DecisionLock {
 impl DecisionLock {
     /// Waits until no other process decides.
     pub fn take(project: &Project) -> Result<DecisionLock> {
-        let path = path(&project.lab_dir);
-        let open = || -> std::io::Result<File> {
-            fs::create_dir_all(&project.lab_dir)?;
-            file_lock::wait(&path, File::options().create(true).append(true))
+        let (path, files) = (path(&project.lab_dir), project.files());
+        let open = || -> io::Result<File> {
+            files.create_dir_all(&project.lab_dir)?;
+            files.wait_for_lock(&path, Access::ReadAppend)
         };
         let file = open().with_context(|| format!("cannot lock {}", path.display()))?;
         Ok(DecisionLock { file, store: RunStore::new(&project.lab_dir) })
@@ -49,22 +49,28 @@ impl DecisionLock {
 /// A position in the file, in bytes.
 pub type Position = u64;
 
+/// Most bytes of the file that are read at once. After more, every record is looked at.
+const READ_LIMIT: u64 = 16 << 20;
+
 /// Returns the runs whose records decisions wrote after `seen`, and the position to ask from the next time. `None` where
 /// the file does not tell: any record may have changed.
-pub fn changed_since(lab_dir: &Path, seen: Position) -> (Position, Option<BTreeSet<RunId>>) {
-    let read = || -> std::io::Result<Option<String>> {
-        let mut file = File::open(path(lab_dir))?;
-        if file.metadata()?.len() < seen {
-            return Ok(None);
+pub fn changed_since(files: &Root, lab_dir: &Path, seen: Position) -> (Position, Option<BTreeSet<RunId>>) {
+    let read = || -> io::Result<Result<String, Position>> {
+        let mut file = files.open(&path(lab_dir), Access::Read)?;
+        let length = file.metadata()?.len();
+        match length.checked_sub(seen) {
+            None => return Ok(Err(0)),
+            Some(new) if new > READ_LIMIT => return Ok(Err(length)),
+            Some(_) => {}
         }
         let mut text = String::new();
         file.seek(SeekFrom::Start(seen))?;
-        file.read_to_string(&mut text)?;
-        Ok(Some(text))
+        file.take(READ_LIMIT).read_to_string(&mut text)?;
+        Ok(Ok(text))
     };
     let text = match read() {
-        Ok(Some(text)) => text,
-        Ok(None) => return (0, None),
+        Ok(Ok(text)) => text,
+        Ok(Err(position)) => return (position, None),
         // No file now, and none the last time: nothing was decided.
         Err(_) => return (0, (seen == 0).then(BTreeSet::new)),
     };
@@ -77,18 +83,19 @@ pub fn changed_since(lab_dir: &Path, seen: Position) -> (Position, Option<BTreeS
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn only_whole_lines_are_taken_and_a_new_file_says_nothing_of_before() {
         let temp = tempfile::tempdir().expect("a temporary folder");
-        let lab = temp.path();
+        let (lab, files) = (temp.path(), Root::new(temp.path()));
         let ids = |list: &[u64]| Some(list.iter().copied().map(RunId).collect::<BTreeSet<_>>());
-        assert_eq!(changed_since(lab, 0), (0, ids(&[])));
+        assert_eq!(changed_since(&files, lab, 0), (0, ids(&[])));
         fs::write(path(lab), "3\n12\n4").expect("written");
-        assert_eq!(changed_since(lab, 0), (5, ids(&[3, 12])));
+        assert_eq!(changed_since(&files, lab, 0), (5, ids(&[3, 12])));
         fs::write(path(lab), "3\n12\n41\n").expect("written");
-        assert_eq!(changed_since(lab, 5), (8, ids(&[41])));
+        assert_eq!(changed_since(&files, lab, 5), (8, ids(&[41])));
         fs::write(path(lab), "1\n").expect("written");
-        assert_eq!(changed_since(lab, 8), (0, None));
+        assert_eq!(changed_since(&files, lab, 8), (0, None));
     }
 }

@@ -17,7 +17,7 @@ use crate::disk::stamp::{Stamp, stamp};
 use crate::project::Project;
 use crate::repo::Notes;
 use crate::run::experiment::Row;
-use crate::run::record::Record;
+use crate::run::record::{Origin, Record, is_inside};
 use crate::run::{Fingerprint, RunId};
 use crate::store::decision_lock::{self, Position};
 use crate::store::run_store::RunStore;
@@ -132,13 +132,14 @@ impl RunIndex {
     /// The newest run of all, read from the copy on disk and the number of folders; `None` where these do not tell.
     pub fn newest_run(project: &Project) -> Option<RunId> {
         let paths = Paths::new(&project.lab_dir);
-        let base = file::base(&paths)?;
-        let (mut count, mut newest) = file::extent(&paths.whole)?;
-        if let Some(newer) = file::load(&paths.newer, Some(base)) {
+        let store = RunStore::new(&project.lab_dir);
+        let base = file::base(store.files(), &paths)?;
+        let (mut count, mut newest) = file::extent(store.files(), &paths.whole)?;
+        if let Some(newer) = file::load(store.files(), &paths.newer, Some(base)) {
             count += newer.known.range(RunId(newest.0 + 1)..).count() as u64;
             newest = newest.max(newer.known.keys().next_back().copied().unwrap_or(newest));
         }
-        listing::newest(&project.lab_dir.join("runs"), &RunStore::new(&project.lab_dir), newest, count)
+        listing::newest(&store, newest, count)
     }
 
     /// Reads new and changed records, and forgets the runs that were deleted.
@@ -154,15 +155,16 @@ impl RunIndex {
     }
 
     fn load(&mut self) {
-        let base = file::base(&self.paths);
-        if let Some(whole) = file::load(&self.paths.whole, None) {
+        let files = self.store.files();
+        let base = file::base(files, &self.paths);
+        if let Some(whole) = file::load(files, &self.paths.whole, None) {
             (self.seen, self.known, self.base) = (whole.seen, whole.known, base);
-            if let Some(newer) = file::load(&self.paths.newer, base) {
+            if let Some(newer) = file::load(files, &self.paths.newer, base) {
                 self.seen = newer.seen;
                 self.unmerged.extend(newer.known.keys());
                 self.known.extend(newer.known);
             }
-        } else if let Some(lines) = file::load_lines(&self.paths.lines) {
+        } else if let Some(lines) = file::load_lines(files, &self.paths.lines) {
             (self.seen, self.known) = (lines.seen, lines.known);
             self.unmerged.extend(self.known.keys());
         }
@@ -170,26 +172,27 @@ impl RunIndex {
 
     fn write(&mut self) -> std::io::Result<()> {
         self.unwritten = 0;
+        let files = self.store.files();
         if self.base.is_some() && self.unmerged.len() < WORTH_MERGING {
             let newer = self.unmerged.iter().filter_map(|id| Some((id, self.known.get(id)?)));
-            return file::store(&self.paths.newer, self.base, self.seen, newer);
+            return file::store(files, &self.paths.newer, self.base, self.seen, newer);
         }
-        file::store(&self.paths.whole, None, self.seen, self.known.iter())?;
-        let _ = std::fs::remove_file(&self.paths.newer);
-        let _ = std::fs::remove_file(&self.paths.lines);
-        self.base = file::base(&self.paths);
+        file::store(files, &self.paths.whole, None, self.seen, self.known.iter())?;
+        file::remove(files, &self.paths.newer);
+        file::remove(files, &self.paths.lines);
+        self.base = file::base(files, &self.paths);
         self.unmerged.clear();
         Ok(())
     }
 
     fn read_changed(&mut self) {
-        let (seen, decided) = decision_lock::changed_since(&self.lab_dir, self.seen);
+        let (seen, decided) = decision_lock::changed_since(self.store.files(), &self.lab_dir, self.seen);
         self.seen = seen;
         // Taken before the folder is listed: a run that comes in between is found by the next refresh.
-        let listed = stamp(&self.lab_dir.join("runs"));
+        let files = self.store.files().clone();
+        let listed = stamp(&files, self.store.runs());
         if listed.is_none() || self.listed != listed {
-            let runs = self.lab_dir.join("runs");
-            self.ids = listing::runs(&runs, &self.store, self.known.keys().copied());
+            self.ids = listing::runs(&self.store, self.known.keys().copied());
             self.listed = listed;
             if self.ids.len() != self.known.len() || !self.damaged.is_empty() {
                 let here: BTreeSet<RunId> = self.ids.iter().copied().collect();
@@ -204,7 +207,7 @@ impl RunIndex {
             let known = known.next_if(|(other, _)| **other == id).map(|(_, known)| known);
             let stays =
                 |known: &Known| known.has_verdict() && decided.as_ref().is_some_and(|ids| !ids.contains(&id));
-            let stamp = || stamp(&self.store.record(id));
+            let stamp = || stamp(&files, &self.store.record(id));
             let is_unchanged = match (known, self.damaged.get(&id)) {
                 (Some(known), _) if at < NEWEST => stays(known) && Some(known.stamp) == stamp(),
                 (Some(known), _) => stays(known),
@@ -270,12 +273,14 @@ impl RunIndex {
         known.filter(move |(_, known)| has_row(&known.keys)).map(|(id, known)| (*id, known.keys.row))
     }
 
-    /// The last decision about a kernel that a commit holds.
+    /// The last decision about a kernel that a commit holds. A foreign one is the last only if there is none of this user's:
+    /// a folder could bring decisions of any date.
     pub fn last_decided(&self, kernel: &str) -> Option<&RunSummary> {
         let hash = keys::hash(&[kernel]);
         let ours = |keys: &Keys| keys.kernel == hash && keys.is(Fact::IsDecided) && !keys.is(Fact::IsCheck);
         let decided = self.known.iter().filter(|(_, known)| ours(&known.keys));
-        let (id, known) = decided.max_by_key(|(id, known)| (known.keys.decided, **id))?;
+        let is_own = |known: &Known| known.keys.is(Fact::IsOwn);
+        let (id, known) = decided.max_by_key(|(id, known)| (is_own(known), known.keys.decided, **id))?;
         self.get(*id, known)
     }
 
@@ -328,11 +333,16 @@ impl RunIndex {
         if self.in_notes.tip.is_none() {
             return;
         }
+        // A note is another clone's, whatever it says of itself.
+        let read = |note: String| {
+            let summary: RunSummary = serde_json::from_str(&note).ok()?;
+            is_inside(&summary.kernel).then_some(RunSummary { origin: Origin::Unsigned, ..summary })
+        };
         for commit in commits {
             if !self.in_notes.summaries.contains_key(commit)
                 && let Some(note) = notes.note_of_row(commit)
             {
-                self.in_notes.summaries.insert(commit.to_owned(), serde_json::from_str(&note).ok());
+                self.in_notes.summaries.insert(commit.to_owned(), read(note));
             }
         }
     }

@@ -6,6 +6,7 @@
 pub mod decision_lock;
 pub mod index;
 pub mod run_store;
+pub mod signature;
 pub mod summary;
 
 pub use decision_lock::DecisionLock;

@@ -1,15 +1,17 @@
 //! The folder `.lab/runs`: one folder a run. A run's record is written before each step that it describes.
 
 use crate::disk::space;
+use crate::inputs::SIZE_LIMIT;
 use crate::run::RunId;
-use crate::run::record::Record;
+use crate::run::record::{Origin, Record, is_inside};
 use crate::run::verdict::{Outcome, Verdict};
+use crate::store::signature::{self, Purpose};
 use crate::store::summary::RunSummary;
-use anyhow::{Context, Result};
-use lab_system::atomic_file;
-use lab_system::file_lock;
+use crate::text::sanitise;
+use anyhow::{Context, Result, ensure};
+use lab_system::root::{Access, Root};
 use serde::de::DeserializeOwned;
-use std::fs;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -21,13 +23,28 @@ pub const LOG: &str = "run.log";
 /// Reads and writes the folders of runs.
 #[derive(Clone, Debug)]
 pub struct RunStore {
+    /// The folder that holds `.lab`.
+    files: Root,
     runs: PathBuf,
 }
+
+/// Most bytes of a record that are read. A run with every result line and workload that the lab records has far fewer.
+const RECORD_LIMIT: u64 = 16 << 20;
 
 impl RunStore {
     /// The store in this `.lab` folder. Creates nothing.
     pub fn new(lab_dir: &Path) -> Self {
-        RunStore { runs: lab_dir.join("runs") }
+        RunStore { files: Root::new(lab_dir.parent().unwrap_or(lab_dir)), runs: lab_dir.join("runs") }
+    }
+
+    /// Opens the files of the folder that holds `.lab`, without following links.
+    pub fn files(&self) -> &Root {
+        &self.files
+    }
+
+    /// The folder of all runs.
+    pub fn runs(&self) -> &Path {
+        &self.runs
     }
 
     pub fn folder(&self, id: RunId) -> PathBuf {
@@ -44,6 +61,21 @@ impl RunStore {
         self.folder(id).join(LOG)
     }
 
+    /// Path of the kernel as the run judged it.
+    pub fn kernel(&self, id: RunId) -> PathBuf {
+        self.folder(id).join("kernel.cu")
+    }
+
+    /// The kernel as the run judged it.
+    pub fn judged_kernel(&self, id: RunId) -> io::Result<Vec<u8>> {
+        self.files.read(&self.kernel(id), SIZE_LIMIT)
+    }
+
+    /// Opens the run's log for reading.
+    pub fn open_log(&self, id: RunId) -> io::Result<File> {
+        self.files.open(&self.log(id), Access::Read)
+    }
+
     /// Creates the folder of a new run. Two processes at once get two ids: creating a folder succeeds for only one of
     /// them.
     pub fn create(&self) -> Result<RunId> {
@@ -53,12 +85,16 @@ impl RunStore {
     /// [`RunStore::create`] for a caller that knows the newest run.
     pub fn create_after(&self, newest: Option<RunId>) -> Result<RunId> {
         let failed = || format!("cannot make a folder for the run in {}", self.runs.display());
-        fs::create_dir_all(&self.runs).with_context(failed)?;
-        let mut id = RunId(newest.map_or(1, |newest| newest.0 + 1));
+        self.files.create_dir_all(&self.runs).with_context(failed)?;
+        let mut newest = newest.map_or(0, |newest| newest.0);
         loop {
-            match fs::create_dir(self.folder(id)) {
+            let next = newest.checked_add(1).map(RunId);
+            let id = next.with_context(|| {
+                format!("{} is the last number: remove that folder", self.folder(RunId(newest)).display())
+            })?;
+            match self.files.create_dir(&self.folder(id)) {
                 Ok(()) => return Ok(id),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => id.0 += 1,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => newest = id.0,
                 Err(error) => return Err(error).with_context(failed),
             }
         }
@@ -66,12 +102,12 @@ impl RunStore {
 
     /// Removes the folder of a run that failed before it had a record.
     pub fn remove(&self, id: RunId) {
-        let _ = fs::remove_dir_all(self.folder(id));
+        let _ = self.files.remove_dir_all(&self.folder(id));
     }
 
     /// All runs, newest first.
     pub fn ids(&self) -> Vec<RunId> {
-        let names = fs::read_dir(&self.runs).into_iter().flatten().flatten().map(|e| e.file_name());
+        let names = self.files.entries(&self.runs).unwrap_or_default().into_iter();
         let mut ids: Vec<RunId> = names.filter_map(|n| n.to_str()?.parse().ok().map(RunId)).collect();
         ids.sort_unstable_by(|a, b| b.cmp(a));
         ids
@@ -80,7 +116,7 @@ impl RunStore {
     /// Replaces the record in one step. It is on disk before this returns.
     pub fn write(&self, record: &Record) -> Result<()> {
         let path = self.record(record.start.id);
-        let write = || atomic_file::replace(&path, &serde_json::to_vec_pretty(record)?);
+        let write = || -> Result<()> { Ok(self.files.replace(&path, &text_of(record)?)?) };
         write().with_context(|| format!("cannot write {}", path.display())).map_err(|error| {
             space::explain(error, &format!("the record of run {} was not written", record.start.id))
         })
@@ -88,10 +124,10 @@ impl RunStore {
 
     /// Reads one record. A run whose lab died before the verdict has the verdict of a crash.
     pub fn read(&self, id: RunId) -> Result<Record> {
-        let mut record: Record = self.parse(id)?;
+        let mut record = self.parse_record(id)?;
         if record.verdict.is_none() && !self.is_in_progress(id) {
             // The run may have ended between the two looks.
-            record = self.parse(id)?;
+            record = self.parse_record(id)?;
             record.verdict.get_or_insert_with(abandoned);
         }
         Ok(record)
@@ -99,23 +135,49 @@ impl RunStore {
 
     /// Reads the part of a record that lists need, with the same rule as [`RunStore::read`].
     pub(super) fn read_summary(&self, id: RunId) -> Result<RunSummary> {
-        let mut summary: RunSummary = self.parse(id)?;
+        let mut summary = self.parse_summary(id)?;
         if summary.verdict.is_none() && !self.is_in_progress(id) {
-            summary = self.parse(id)?;
+            summary = self.parse_summary(id)?;
             summary.verdict.get_or_insert_with(|| (&abandoned()).into());
         }
         Ok(summary)
     }
 
-    fn parse<T: DeserializeOwned>(&self, id: RunId) -> Result<T> {
+    fn parse_record(&self, id: RunId) -> Result<Record> {
+        let (record, origin) = self.parse::<Record>(id)?;
+        self.check(id, record.start.id, &record.start.kernel)?;
+        Ok(Record { origin, ..record })
+    }
+
+    fn parse_summary(&self, id: RunId) -> Result<RunSummary> {
+        let (summary, origin) = self.parse::<RunSummary>(id)?;
+        self.check(id, summary.id, &summary.kernel)?;
+        Ok(RunSummary { origin, ..summary })
+    }
+
+    /// Refuses a record of another folder, and one of a kernel outside of the repository.
+    fn check(&self, id: RunId, named: RunId, kernel: &str) -> Result<()> {
         let path = self.record(id);
-        let text = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        serde_json::from_slice(&text).with_context(|| format!("{} is damaged", path.display()))
+        ensure!(named == id, "{} is the record of run {named}, not of run {id}", path.display());
+        ensure!(
+            is_inside(kernel),
+            "{} names a kernel outside of the repository: {}",
+            path.display(),
+            sanitise::text(kernel)
+        );
+        Ok(())
+    }
+
+    fn parse<T: DeserializeOwned>(&self, id: RunId) -> Result<(T, Origin)> {
+        let path = self.record(id);
+        let text = self.files.read(&path, RECORD_LIMIT);
+        let text = text.with_context(|| format!("cannot read {}", path.display()))?;
+        signature::read(Purpose::Record, &text).with_context(|| format!("{} is damaged", path.display()))
     }
 
     /// Whether the run failed before its first record was written. Such a folder is no run and no problem.
     pub(super) fn has_no_record(&self, id: RunId) -> bool {
-        match fs::metadata(self.record(id)) {
+        match self.files.metadata(&self.record(id)) {
             Ok(file) => file.len() == 0,
             Err(error) => error.kind() == io::ErrorKind::NotFound,
         }
@@ -124,8 +186,18 @@ impl RunStore {
     /// Whether the lab that started this run still follows it: that process holds the lock of run.log until the record
     /// with the verdict is written.
     pub(super) fn is_in_progress(&self, id: RunId) -> bool {
-        file_lock::is_held(&self.log(id))
+        self.files.is_locked(&self.log(id))
     }
+}
+
+/// The bytes of record.json. A record that came from elsewhere does not become this user's by a change. Without a key the record
+/// is written all the same: it can be read, but it permits no decision ([`signature::key_problem`] says why).
+fn text_of(record: &Record) -> Result<Vec<u8>> {
+    let signed = match record.origin {
+        Origin::Own => signature::signed(Purpose::Record, record).ok(),
+        Origin::Unsigned | Origin::Foreign => None,
+    };
+    Ok(signed.map_or_else(|| serde_json::to_vec_pretty(record), Ok)?)
 }
 
 fn abandoned() -> Verdict {
@@ -136,7 +208,6 @@ fn abandoned() -> Verdict {
 pub(crate) mod tests {
     use super::*;
     use crate::run::{Fingerprint, Reason, RunStart};
-    use std::fs::File;
 
     /// A record without a verdict.
     pub fn record(id: RunId) -> Record {

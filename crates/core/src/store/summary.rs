@@ -2,7 +2,7 @@
 
 use crate::project::Project;
 use crate::run::experiment::{Measured, Status};
-use crate::run::record::{Decision, SealedFigures};
+use crate::run::record::{self, Decision, Origin, SealedFigures};
 use crate::run::verdict::{Change, Outcome, Verdict};
 use crate::run::{Ending, Fingerprint, Reason, RunId};
 use jiff::Timestamp;
@@ -15,6 +15,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub struct RunSummary {
     pub id: RunId,
     pub reason: Reason,
+    /// Who wrote the record. An index that says so is believed for lists only: who decides reads the record.
+    #[serde(default)]
+    pub origin: Origin,
     /// Repository-relative path of the kernel.
     pub kernel: String,
     /// Git blob id of the judged bytes, hex.
@@ -86,6 +89,11 @@ impl From<&Verdict> for VerdictSummary {
 }
 
 impl RunSummary {
+    /// See [`Record::is_foreign`](record::Record::is_foreign).
+    pub fn is_foreign(&self) -> bool {
+        record::is_foreign(self.origin, self.decision.as_ref())
+    }
+
     pub fn is_check(&self) -> bool {
         self.reason == Reason::Check
     }

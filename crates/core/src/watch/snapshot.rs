@@ -25,14 +25,15 @@ impl RepositorySnapshot {
     /// `before` is the last snapshot: a folder of ten thousand runs is listed only where its stamp changed.
     pub fn take(project: &Project, before: Option<&RepositorySnapshot>) -> Self {
         let store = RunStore::new(&project.lab_dir);
-        let runs = stamp(&project.lab_dir.join("runs"));
+        let root = project.files();
+        let runs = stamp(&root, store.runs());
         let newest = match before.filter(|before| before.runs.is_some() && before.runs == runs) {
             Some(before) => before.newest,
             None => store.ids().first().copied(),
         };
-        let mut files = vec![stamp(&ledger::path(project, false)), stamp(&ledger::path(project, true))];
+        let mut files = [false, true].map(|emulated| stamp(&root, &ledger::path(project, emulated))).to_vec();
         // The stamp of the run's folder changes when its record is replaced.
-        files.extend(newest.map(|id| stamp(&store.folder(id))));
+        files.extend(newest.map(|id| stamp(&root, &store.folder(id))));
         let repo = Repo::open(project);
         RepositorySnapshot {
             head: repo.as_ref().ok().and_then(|repo| repo::head(repo).ok()),

@@ -6,7 +6,7 @@ use super::event::{WatchEvent, WatchSink};
 use super::folders::Folders;
 use super::snapshot::RepositorySnapshot;
 use crate::config;
-use crate::inputs::{self, Inputs};
+use crate::inputs::{self, InputFiles, Inputs};
 use crate::project::Project;
 use crate::run::record::InputFile;
 use std::os::unix::fs::MetadataExt;
@@ -118,8 +118,9 @@ impl Worker {
     }
 
     fn stamps_now(&self) -> Vec<InputStamp> {
+        let files = InputFiles::of(&self.project);
         let stamp = |path: &PathBuf| {
-            let m = std::fs::metadata(path).ok()?;
+            let m = files.metadata(path).ok()?;
             Some((m.ino(), m.size(), m.mtime(), m.mtime_nsec(), u64::from(m.mode())))
         };
         self.paths.iter().map(stamp).collect()

@@ -3,9 +3,11 @@
 #![allow(clippy::unwrap_used, dead_code)]
 
 use lab_core::project::Project;
+use lab_core::run::RunId;
 use lab_core::run::record::Record;
 use lab_core::runner::spec::RunSpec;
 use lab_core::runner::{RunEvent, Runner};
+use lab_core::store::RunStore;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -15,6 +17,11 @@ use std::time::{Duration, Instant};
 
 /// No event takes nearly this long; a test that waits for one that never comes fails instead.
 pub const WATCHDOG: Duration = Duration::from_secs(60);
+
+/// Records of this process are signed with a key that is nobody's.
+pub fn sign_for_tests() {
+    lab_core::store::signature::use_key_file(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("key"));
+}
 
 /// HEAD holds kernel.cu with the text `// kept`.
 pub struct Bench {
@@ -35,6 +42,7 @@ impl Bench {
     }
 
     fn with(runner: fn(Arc<Project>, PathBuf, lab_core::runner::Sink) -> std::io::Result<Runner>) -> Bench {
+        sign_for_tests();
         let temp = tempfile::tempdir().unwrap();
         let repo = temp.path().join("repo");
         fs::create_dir(&repo).unwrap();
@@ -86,8 +94,7 @@ impl Bench {
 
     /// The record of a run as it is on disk.
     pub fn recorded(&self, run: u64) -> Record {
-        let path = self.path(&format!(".lab/runs/{run}/record.json"));
-        serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+        RunStore::new(&self.project.lab_dir).read(RunId(run)).unwrap()
     }
 }
 

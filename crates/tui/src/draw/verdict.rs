@@ -386,6 +386,9 @@ impl<'a> Banner<'a> {
             Some(_) => words.push(("discarded", theme.quiet())),
             None => {}
         }
+        if self.runs.is_idle() && self.runs.last.as_ref().is_some_and(|last| last.record.is_foreign()) {
+            words.push(("foreign", theme.warn()));
+        }
         if self
             .report()
             .is_some_and(|r| r.emulated() || r.device().is_some_and(|d| attribute(d, "emulated").is_some()))

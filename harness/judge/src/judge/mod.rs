@@ -38,8 +38,8 @@ mod wavegru_tests;
 use crate::options::JudgeOptions;
 use crate::outcome::{Correctness, Stop};
 use crate::sink::SharedSink;
-use lab_protocol::Exit;
 use lab_protocol::report::{Stage, Writer};
+use lab_protocol::{Exit, console};
 use lab_system::{descendants, lifetime};
 use std::io::{self, Write};
 
@@ -52,13 +52,13 @@ pub fn main(options: JudgeOptions, on_standby: bool) -> Exit {
         .and_then(|()| descendants::adopt_orphans())
         .and_then(|()| lifetime::die_with_parent(rustix::process::Signal::TERM));
     if let Err(error) = signals {
-        eprintln!("lab harness: the signal handlers cannot be set up: {error}");
+        console::complain("lab harness", &format!("the signal handlers cannot be set up: {error}"));
         return Exit::Crashed;
     }
     if on_standby {
-        standby::judge(&options, io::stdin(), io::stdout())
+        standby::judge(&options, io::stdin(), console::stdout())
     } else {
-        judge(options, io::stdout())
+        judge(options, console::stdout())
     }
 }
 

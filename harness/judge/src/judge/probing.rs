@@ -15,6 +15,7 @@ use crate::sink::SharedSink;
 use crate::telemetry::TelemetryMonitor;
 use crate::worker::Worker;
 use lab_device::DeviceInfo;
+use lab_protocol::console;
 use lab_protocol::report::Writer;
 use lab_system::lifetime;
 use std::io;
@@ -81,7 +82,7 @@ pub struct Probed {
 /// Probes the device, also if its figures are stored already. If a signal ends the calling process, it ends its children first.
 pub fn probe(options: &JudgeOptions) -> Result<Probed, Stop> {
     lifetime::kill_children_on_signals()?;
-    let sink = SharedSink::new(io::stderr());
+    let sink = SharedSink::new(console::stderr());
     let cache_dir = cache_dir(options)?;
     let target = lab_device::resolve(options.device);
     let compiler = start_compiler(options, target, &sink)?;

@@ -2,6 +2,7 @@
 //! noise of many kinds and on recorded times, with the plan of a save.
 //!
 //! `cargo test -p lab-judge --lib measure::coverage -- --nocapture` prints the figures.
+#![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
 #![allow(clippy::unwrap_used)]
 
 use super::abba::{AbbaBlock, Ratio};

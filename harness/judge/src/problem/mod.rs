@@ -14,13 +14,20 @@ pub use api::{
 
 use crate::outcome::Stop;
 use api::toml_error;
+use lab_system::root::read_anywhere;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+
+/// Most bytes of a problem.toml.
+const SIZE_LIMIT: u64 = 8 << 20;
 
 /// Reads `problem.toml` in `folder`. An error names the file and the place in it.
 pub fn open(folder: &Path) -> Result<Box<dyn Problem>, Stop> {
     let path: PathBuf = folder.join("problem.toml");
-    let text = std::fs::read_to_string(&path).map_err(|error| unreadable(folder, &error))?;
+    // The folder may be a stranger's, with a link to a device in place of the file.
+    let text = read_anywhere(&path, SIZE_LIMIT)
+        .and_then(|bytes| String::from_utf8(bytes).map_err(|e| io::Error::new(ErrorKind::InvalidData, e)))
+        .map_err(|error| unreadable(folder, &error))?;
     #[derive(serde::Deserialize)]
     struct Head {
         #[serde(default)]

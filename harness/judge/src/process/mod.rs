@@ -16,7 +16,7 @@ pub mod private_folder;
 pub mod rpc;
 
 use framing::FrameError;
-use lab_protocol::Exit;
+use lab_protocol::{Exit, console};
 use std::process::ExitCode;
 
 /// The exit code of a child that has stopped serving: success if its judge is gone, [`Exit::Usage`] with a message on stderr if it
@@ -25,7 +25,7 @@ pub fn child_exit(name: &str, served: Result<(), FrameError>) -> ExitCode {
     match served {
         Ok(()) | Err(FrameError::Closed) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{name} is started by `lab harness`, not by hand: {error}");
+            console::complain("lab", &format!("{name} is started by `lab harness`, not by hand: {error}"));
             ExitCode::from(Exit::Usage as u8)
         }
     }

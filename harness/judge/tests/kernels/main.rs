@@ -1,5 +1,6 @@
 //! The kernels in this folder, each judged by the whole judge on the cpu device, with its processes, because some
 //! kernels end theirs. README.md lists the folders.
+#![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
 #![allow(clippy::unwrap_used)]
 
 mod cases;

@@ -68,11 +68,6 @@ impl Writer {
         Writer { clock: Some(clock), ..self }
     }
 
-    /// A writer on stdout.
-    pub fn stdout() -> Self {
-        Writer::new(io::stdout())
-    }
-
     /// Writes `key: value`. Line breaks in the value become blanks.
     pub fn line(&mut self, key: &str, value: impl Display) -> io::Result<()> {
         let value = value.to_string().replace(['\n', '\r'], " ");

@@ -21,6 +21,11 @@ pub enum NotAllowed {
     NoRun { argument: String },
     #[error("run {0} was a check: a check gives no verdict that could be decided")]
     Check(RunId),
+    #[error(
+        "run {run} is foreign: its record was written by somebody else's lab, or by a version that signed none. Judge the \
+         bytes again (`lab run{argument}`)"
+    )]
+    Foreign { run: RunId, argument: String },
     #[error("run {run} judged {judged}, not {kernel}: name that kernel")]
     OtherKernel { run: RunId, judged: String, kernel: String },
     #[error("needs a passing verdict: run {run} came to {word}")]
@@ -65,6 +70,11 @@ pub enum NotAllowed {
     IncumbentOnDisk { kernel: String },
     #[error("run {run} judged the incumbent's own bytes: there is nothing to discard")]
     IncumbentJudged { run: RunId },
+    #[error(
+        "{subject} is foreign: its record was written by somebody else's lab, or by a version that signed none, so it \
+         cannot be undone here: `git reset --soft HEAD^` takes a commit back by hand, and `lab restore` puts a kernel back"
+    )]
+    ForeignDecision { subject: String },
     #[error("nothing was decided about {kernel} yet")]
     NothingDecided { kernel: String },
     #[error("{subject} cannot be undone: {work}")]
@@ -99,6 +109,8 @@ impl fmt::Display for Hint<'_> {
             NotAllowed::RunInProgress(run) => write!(f, "run {run} in progress"),
             NotAllowed::NoRun { .. } => f.write_str("needs a verdict"),
             NotAllowed::Check(run) => write!(f, "run {run} was a check"),
+            NotAllowed::Foreign { run, .. } => write!(f, "run {run} is foreign: judge again"),
+            NotAllowed::ForeignDecision { .. } => f.write_str("the last decision is foreign"),
             NotAllowed::OtherKernel { run, .. } => write!(f, "run {run} judged another kernel"),
             NotAllowed::NoPass { .. } => f.write_str("needs a passing verdict"),
             NotAllowed::Unreadable { kernel, .. } => write!(f, "{} cannot be read", file(kernel)),

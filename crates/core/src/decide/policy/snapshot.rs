@@ -5,7 +5,7 @@ use crate::inputs::{self, OutsideInclude};
 use crate::repo::{Obstacle, short};
 use crate::rules::Rules;
 use crate::run::experiment::Status;
-use crate::run::record::{InputFile, Record};
+use crate::run::record::{InputFile, Origin, Record};
 use crate::run::verdict::Outcome;
 use crate::run::{Fingerprint, RunId};
 
@@ -98,6 +98,8 @@ pub struct Candidate {
     pub kernel: String,
     /// The run was a `lab check`, which gives no verdict.
     pub is_check: bool,
+    /// This user's lab did not write the record.
+    pub is_foreign: bool,
     pub fingerprint: Fingerprint,
     /// Git blob id of the judged kernel.
     pub blob: String,
@@ -124,6 +126,7 @@ impl From<&Record> for Candidate {
             id: record.start.id,
             kernel: record.start.kernel.clone(),
             is_check: record.start.is_check(),
+            is_foreign: record.origin != Origin::Own,
             fingerprint: record.start.fingerprint.clone(),
             blob: record.start.blob.clone(),
             inputs: record.inputs.clone(),
@@ -151,6 +154,10 @@ impl Candidate {
         if self.kernel != snapshot.kernel {
             let (judged, kernel) = (self.kernel.clone(), snapshot.kernel.clone());
             return Err(NotAllowed::OtherKernel { run: self.id, judged, kernel });
+        }
+        // Of a decided run the decision is told, whoever made it.
+        if self.is_foreign && self.decided.is_none() {
+            return Err(NotAllowed::Foreign { run: self.id, argument: snapshot.argument.clone() });
         }
         Ok(())
     }
@@ -184,6 +191,8 @@ pub struct LastDecision {
     pub commit: String,
     /// Whether a keep made that commit; `None` of a discard, and of a keep by an older lab.
     pub made: Option<bool>,
+    /// This user's lab did not write the record.
+    pub is_foreign: bool,
     pub later_work: LaterWork,
 }
 

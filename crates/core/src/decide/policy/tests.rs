@@ -31,6 +31,7 @@ fn passed() -> Snapshot {
             id: RunId(7),
             kernel: KERNEL.into(),
             is_check: false,
+            is_foreign: false,
             fingerprint: Fingerprint("new".into()),
             blob: "new".into(),
             inputs: files,
@@ -136,6 +137,15 @@ fn each_thing_that_forbids_a_keep_is_named() {
     keep_is(
         &run(|r| r.kernel = "b.cu".into()),
         "run 7 judged another kernel | run 7 judged b.cu, not kernels/a/kernel.cu: name that kernel",
+    );
+    let foreign = "run 7 is foreign: judge again | run 7 is foreign: its record was written by somebody else's lab, or by a \
+                   version that signed none. Judge the bytes again (`lab run a`)";
+    keep_is(&run(|r| r.is_foreign = true), foreign);
+    discard_is(&run(|r| r.is_foreign = true), foreign);
+    // Of a decided one the decision is told.
+    keep_is(
+        &run(|r| (r.is_foreign, r.decided) = (true, Some(Status::Keep))),
+        "kept already | run 7 was decided already (keep): save a change first",
     );
     keep_is(
         &run(|r| (r.outcome, r.word) = (None, "")),
@@ -397,7 +407,15 @@ fn each_thing_that_forbids_a_discard_is_named() {
 fn decided(status: Status, made: Option<bool>, later_work: LaterWork) -> Snapshot {
     with(|s| {
         let (commit, description) = ("a1b2c3d4e5".into(), "two rows".into());
-        s.last_decision = Some(LastDecision { run: RunId(6), status, description, commit, made, later_work });
+        s.last_decision = Some(LastDecision {
+            run: RunId(6),
+            status,
+            description,
+            commit,
+            made,
+            is_foreign: false,
+            later_work,
+        });
     })
 }
 
@@ -422,6 +440,11 @@ fn the_last_decision_is_undone_until_something_was_built_on_it() {
          commit: `git reset --soft HEAD^` takes a commit back by hand",
     );
     undo_is(&passed(), "nothing was decided yet | nothing was decided about kernels/a/kernel.cu yet");
+    for status in [Status::Keep, Status::Discard] {
+        let mut foreign = decided(status, Some(true), LaterWork::None);
+        foreign.last_decision.iter_mut().for_each(|last| last.is_foreign = true);
+        assert!(matches!(allowed(&foreign).undo, Err(NotAllowed::ForeignDecision { .. })), "{status}");
+    }
     let mut locked = decided(Status::Discard, None, LaterWork::None);
     locked.obstacle = Some(Obstacle::NoIdentity);
     assert!(matches!(allowed(&locked).undo, Err(NotAllowed::Git(_))));

@@ -11,11 +11,11 @@ use crate::disk::stamp::{Stamp, stamp};
 use crate::run::RunId;
 use crate::store::decision_lock::Position;
 use crate::store::summary::RunSummary;
-use lab_system::atomic_file::NewFile;
+use lab_system::root::{Access, Root};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -83,20 +83,24 @@ struct Header {
 
 const VERSION: u32 = 4;
 
+/// Most bytes of a file of the index, and of a line of an earlier version's. A larger one is read from the records again.
+const LIMIT: u64 = 1 << 30;
+const LINE_LIMIT: u64 = 1 << 20;
+
 /// The number of words in a row of the table: id, stamp, keys, place.
 const ROW: usize = 1 + 4 + WORDS + 2;
 
 /// Reads the table of a file; `None` where there is none, it is damaged, or another version of the lab wrote it. With a
 /// `base`, the file must add to the file with this stamp.
-pub fn load(path: &Path, base: Option<Stamp>) -> Option<Loaded> {
-    let file = Arc::new(File::open(path).ok()?);
-    let about = file.metadata().ok()?;
+pub fn load(files: &Root, path: &Path, base: Option<Stamp>) -> Option<Loaded> {
+    let file = Arc::new(files.open(path, Access::Read).ok()?);
+    let length = file.metadata().ok()?.len();
     let mut reader = BufReader::with_capacity(256 * 1024, &*file);
     let mut line = Vec::new();
     (&mut reader).take(4096).read_until(b'\n', &mut line).ok()?;
     let header: Header = serde_json::from_slice(&line).ok()?;
     let table = header.runs.checked_mul(ROW as u64 * 8)?;
-    if !about.is_file() || header.version != VERSION || header.base != base || table > about.len() {
+    if length > LIMIT || header.version != VERSION || header.base != base || table > length {
         return None;
     }
     let mut bytes = vec![0; table as usize];
@@ -108,19 +112,19 @@ pub fn load(path: &Path, base: Option<Stamp>) -> Option<Loaded> {
             *word = u64::from_le_bytes(bytes.try_into().unwrap_or_default());
         }
         let [id, inode, size, seconds, nanoseconds, rest @ ..] = words;
-        let [k0, k1, k2, k3, k4, k5, length, _] = rest;
-        let place = Place { file: Arc::clone(&file), at, length };
-        at = at.saturating_add(length);
+        let [k0, k1, k2, k3, k4, k5, summary, _] = rest;
+        let place = Place { file: Arc::clone(&file), at, length: summary };
+        at = at.saturating_add(summary);
         let stamp = (inode, size, seconds as i64, nanoseconds as i64);
         (RunId(id), Known::at(stamp, Keys::from_words([k0, k1, k2, k3, k4, k5]), place))
     });
     let known: BTreeMap<RunId, Known> = rows.collect();
-    (at == about.len() && known.len() as u64 == header.runs).then_some(Loaded { seen: header.seen, known })
+    (at == length && known.len() as u64 == header.runs).then_some(Loaded { seen: header.seen, known })
 }
 
 /// The number of runs in a file of the index, and the newest of them.
-pub fn extent(path: &Path) -> Option<(u64, RunId)> {
-    let file = File::open(path).ok()?;
+pub fn extent(files: &Root, path: &Path) -> Option<(u64, RunId)> {
+    let file = files.open(path, Access::Read).ok()?;
     let mut line = Vec::new();
     BufReader::with_capacity(512, &file).take(4096).read_until(b'\n', &mut line).ok()?;
     let header: Header = serde_json::from_slice(&line).ok()?;
@@ -133,6 +137,7 @@ pub fn extent(path: &Path) -> Option<(u64, RunId)> {
 /// Replaces a file of the index by these runs, in one step. It is not synced to disk: a lost index is read from the records
 /// again.
 pub fn store<'k>(
+    files: &Root,
     path: &Path,
     base: Option<Stamp>,
     seen: Position,
@@ -153,40 +158,45 @@ pub fn store<'k>(
         words.chain(known.keys.words()).chain(place).for_each(|word| table.extend(word.to_le_bytes()));
         runs += 1;
     }
-    let mut file = NewFile::beside(path)?;
-    let mut out = BufWriter::with_capacity(64 * 1024, &mut file);
-    serde_json::to_writer(&mut out, &Header { version: VERSION, seen, runs, base })?;
-    out.write_all(b"\n")?;
-    out.write_all(&table)?;
-    out.write_all(&bodies)?;
-    out.flush()?;
-    drop(out);
-    file.replace(path)
+    files.replace_with(path, |out| {
+        serde_json::to_writer(&mut *out, &Header { version: VERSION, seen, runs, base })?;
+        out.write_all(b"\n")?;
+        out.write_all(&table)?;
+        out.write_all(&bodies)
+    })
+}
+
+/// Removes a file of the index. One that stays is read no more.
+pub fn remove(files: &Root, path: &Path) {
+    let _ = files.remove_file(path);
 }
 
 /// The stamp of the file that `index.new.bin` adds to.
-pub fn base(paths: &Paths) -> Option<Stamp> {
-    stamp(&paths.whole)
+pub fn base(files: &Root, paths: &Paths) -> Option<Stamp> {
+    stamp(files, &paths.whole)
 }
 
 /// Reads the index of an earlier version; `None` where there is none, or it is damaged.
-pub fn load_lines(index: &Path) -> Option<Loaded> {
+pub fn load_lines(files: &Root, index: &Path) -> Option<Loaded> {
     #[derive(Deserialize)]
     struct Header {
         version: u32,
         seen: Position,
     }
-    let mut file = BufReader::with_capacity(64 * 1024, fs::File::open(index).ok()?);
+    let mut file = BufReader::with_capacity(64 * 1024, files.open(index, Access::Read).ok()?.take(LIMIT));
     let mut line = Vec::new();
-    file.read_until(b'\n', &mut line).ok()?;
+    let mut next = |line: &mut Vec<u8>| -> Option<usize> {
+        line.clear();
+        (&mut file).take(LINE_LIMIT).read_until(b'\n', line).ok()
+    };
+    next(&mut line)?;
     let header: Header = serde_json::from_slice(&line).ok()?;
     if header.version != 3 {
         return None;
     }
     let mut known = BTreeMap::new();
     loop {
-        line.clear();
-        if file.read_until(b'\n', &mut line).ok()? == 0 {
+        if next(&mut line)? == 0 {
             return Some(Loaded { seen: header.seen, known });
         }
         let entry: Entry = serde_json::from_slice(&line).ok()?;

@@ -1,6 +1,7 @@
 //! What searches need of a summary, in a few bytes: of 10,000 runs only those that a search finds are parsed.
 
 use crate::run::experiment::{Row, Status};
+use crate::run::record::Origin;
 use crate::run::verdict::Outcome;
 use crate::store::summary::RunSummary;
 
@@ -33,6 +34,8 @@ pub enum Fact {
     /// The decision's row is not in the ledger yet.
     OwesRow = 32,
     HasHeldOut = 64,
+    /// This user's lab wrote the record. As the summary's origin, it is believed for lists only.
+    IsOwn = 128,
 }
 
 impl Keys {
@@ -47,6 +50,7 @@ impl Keys {
             (Fact::IsDecided, decision.is_some_and(|decision| decision.commit.is_some())),
             (Fact::OwesRow, decision.is_some_and(|decision| decision.row.is_some() && !decision.row_written)),
             (Fact::HasHeldOut, summary.held_out.is_some()),
+            (Fact::IsOwn, summary.origin == Origin::Own),
         ];
         Keys {
             kernel: hash(&[&summary.kernel]),

@@ -3,13 +3,12 @@
 use crate::run::RunId;
 use crate::store::run_store::RunStore;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 
 /// All runs, newest first. `known` are the runs that the index knows, oldest first: where the folder holds exactly these and
 /// the ones that follow the newest of them, it is not read. Most file systems count the folders in a folder as links.
-pub fn runs(folder: &Path, store: &RunStore, known: impl DoubleEndedIterator<Item = RunId>) -> Vec<RunId> {
+pub fn runs(store: &RunStore, known: impl DoubleEndedIterator<Item = RunId>) -> Vec<RunId> {
     let mut ids: Vec<RunId> = known.rev().collect();
-    let newest = ids.first().and_then(|last| Some((*last, newest(folder, store, *last, ids.len() as u64)?)));
+    let newest = ids.first().and_then(|last| Some((*last, newest(store, *last, ids.len() as u64)?)));
     let Some((last, newest)) = newest else { return store.ids() };
     let mut all: Vec<RunId> = (last.0 + 1..=newest.0).rev().map(RunId).collect();
     all.append(&mut ids);
@@ -18,10 +17,10 @@ pub fn runs(folder: &Path, store: &RunStore, known: impl DoubleEndedIterator<Ite
 
 /// The newest run, where the folder holds `count` runs, `last` the newest of them, and the runs that follow `last`. `None`
 /// where it holds others, or does not tell.
-pub fn newest(folder: &Path, store: &RunStore, last: RunId, count: u64) -> Option<RunId> {
-    let is_run = |id: RunId| store.folder(id).is_dir();
+pub fn newest(store: &RunStore, last: RunId, count: u64) -> Option<RunId> {
+    let is_run = |id: RunId| store.files().metadata(&store.folder(id)).is_ok_and(|about| about.is_dir());
     let newer = (last.0 + 1..).take_while(|id| is_run(RunId(*id))).count() as u64;
-    let links = std::fs::metadata(folder).ok()?.nlink();
+    let links = store.files().metadata(store.runs()).ok()?.nlink();
     (links == 2 + count + newer && is_run(last)).then_some(RunId(last.0 + newer))
 }
 
@@ -33,11 +32,11 @@ mod tests {
     #[test]
     fn a_folder_that_was_deleted_or_added_has_the_folder_read() {
         let temp = tempfile::tempdir().expect("a temporary folder");
-        let (folder, store) = (temp.path().join("runs"), RunStore::new(temp.path()));
+        let store = RunStore::new(&temp.path().join(".lab"));
         let here = |known: &[u64]| -> Vec<u64> {
-            runs(&folder, &store, known.iter().copied().map(RunId)).iter().map(|id| id.0).collect()
+            runs(&store, known.iter().copied().map(RunId)).iter().map(|id| id.0).collect()
         };
-        let newest = |last, count| newest(&folder, &store, RunId(last), count).map(|id| id.0);
+        let newest = |last, count| newest(&store, RunId(last), count).map(|id| id.0);
         for _ in 0..6 {
             store.create().expect("a folder");
         }

@@ -43,7 +43,7 @@ pub fn read(store: &RunStore, ids: &[RunId]) -> Vec<(RunId, Found)> {
 
 fn find(store: &RunStore, id: RunId) -> Found {
     // Taken before the record is read: a record that is replaced in between is read again the next time.
-    let stamp = stamp(&store.record(id));
+    let stamp = stamp(store.files(), &store.record(id));
     match (store.read_summary(id), stamp) {
         (Ok(summary), Some(stamp)) => Found::Summary(Box::new(Entry { stamp, summary })),
         // The record was written between the two looks; the next scan finds it.

@@ -145,6 +145,9 @@ fn figures(experiment: &Experiment, objective: &Objective, theme: &Theme) -> Opt
     if experiment.emulated {
         spans.push(Span::styled("  emulated: the times say nothing about a GPU", theme.warn()));
     }
+    if experiment.foreign {
+        spans.push(Span::styled("  foreign: another's lab recorded it", theme.warn()));
+    }
     Some(Line::from(spans))
 }
 

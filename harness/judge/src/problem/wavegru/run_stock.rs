@@ -209,17 +209,19 @@ impl<'a> RunStock<'a> {
         Ok((runs, made))
     }
 
-    /// Fills the stock, as long as `is_idle` returns true: runs for one judgement and one keep first, then twice as many.
-    /// Then forgets the runs that were used longest ago.
+    /// Fills the stock, as long as `is_idle` returns true: sealed runs for one keep and fresh ones for one judgement first,
+    /// then twice as many. Then forgets the runs that were used longest ago.
+    ///
+    /// Sealed runs come first: a save may use runs again and says so, but without sealed runs a keep has to wait for them.
     pub fn make_ahead(&self, size: StockSize, is_idle: &mut dyn FnMut() -> bool) -> io::Result<()> {
         if !is_idle() {
             return Ok(());
         }
         let shelves = [
-            (Shelf::Fresh, size.judgement),
             (Shelf::Sealed, size.keep),
-            (Shelf::Fresh, 2 * size.judgement),
+            (Shelf::Fresh, size.judgement),
             (Shelf::Sealed, size.sealed),
+            (Shelf::Fresh, 2 * size.judgement),
         ];
         // Half of the cores stay free for the user, who is editing meanwhile.
         let threads = (cores() / 2).max(1);

@@ -27,12 +27,14 @@ fn seldom() -> impl Strategy<Value = bool> {
 }
 
 fn candidates() -> impl Strategy<Value = Candidate> {
-    let of_run = (bytes(), prop::option::weighted(0.9, outcomes()), seldom(), seldom(), seldom());
+    let kinds = (seldom(), seldom(), seldom(), seldom());
+    let of_run = (bytes(), prop::option::weighted(0.9, outcomes()), kinds);
     (of_run, prop::option::weighted(0.2, statuses()), prop::option::weighted(0.4, outcomes())).prop_map(
-        |((bytes, outcome, is_check, is_other, is_unmeasured), decided, held_out)| Candidate {
+        |((bytes, outcome, (is_check, is_foreign, is_other, is_unmeasured)), decided, held_out)| Candidate {
             id: RunId(7),
             kernel: if is_other { "b.cu" } else { KERNEL }.into(),
             is_check,
+            is_foreign,
             fingerprint: Fingerprint(bytes.clone()),
             blob: bytes.clone(),
             inputs: vec![file(KERNEL, &bytes)],
@@ -81,9 +83,10 @@ fn decisions() -> impl Strategy<Value = LastDecision> {
         Just(LaterWork::None),
         Just(LaterWork::Found("a commit".into()))
     ];
-    (statuses(), prop::option::of(any::<bool>()), later_work).prop_map(|(status, made, later_work)| {
+    let of_decision = (statuses(), prop::option::of(any::<bool>()), seldom(), later_work);
+    of_decision.prop_map(|(status, made, is_foreign, later_work)| {
         let (commit, description) = ("a1b2c3d4".into(), "x".into());
-        LastDecision { run: RunId(6), status, description, commit, made, later_work }
+        LastDecision { run: RunId(6), status, description, commit, made, is_foreign, later_work }
     })
 }
 

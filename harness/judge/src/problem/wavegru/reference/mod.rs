@@ -4,6 +4,7 @@
 //! teacher-forced kernel must compute when it gets those tokens. Up to four runs are computed together, because
 //! reading the weights takes most of the time.
 
+mod dot;
 mod model;
 mod sampling;
 

@@ -2,46 +2,54 @@
 
 use super::super::weights::{VOCAB, Weights};
 use super::super::worker_group::{Barrier, SharedVector, share};
+use super::dot::{Dot, widen};
 use super::sampling::{ChoiceLog, choose, noise, pick};
 use super::{ReferenceOutput, RunInputs};
+use half::bf16;
 use std::ops::Range;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// ε of the RMS norms.
 const EPSILON: f64 = 1e-5;
 
-/// The weights, widened to f32 once, so that the inner loop only converts and multiplies.
+/// The weights. Matrices stay bf16: reading them takes much of the time.
 pub struct ReferenceModel {
+    /// The vector instructions that this machine has.
+    instructions: pulp::Arch,
     hidden: usize,
-    embed: Vec<f32>,
+    embed: Vec<bf16>,
     gain: [Vec<f32>; 2],
-    w_ih: [Vec<f32>; 2],
-    w_hh: [Vec<f32>; 2],
+    w_ih: [Vec<bf16>; 2],
+    w_hh: [Vec<bf16>; 2],
     b_ih: [Vec<f32>; 2],
     b_hh: [Vec<f32>; 2],
-    w_glu: Vec<f32>,
+    w_glu: Vec<bf16>,
     b_glu: Vec<f32>,
-    w_out: Vec<f32>,
+    w_out: Vec<bf16>,
     b_out: Vec<f32>,
 }
 
 impl ReferenceModel {
     /// The model with these weights.
     pub fn new(weights: &Weights) -> Self {
-        let get = |name: &str| weights.get(name).widened();
-        let pair = |name: &str| [get(&format!("{name}0")), get(&format!("{name}1"))];
+        let vector = |name: &str| weights.get(name).widened();
+        let vectors = |name: &str| [vector(&format!("{name}0")), vector(&format!("{name}1"))];
+        let matrix = |name: &str| vector(name).into_iter().map(bf16::from_f32).collect::<Vec<_>>();
+        let matrices = |name: &str| [matrix(&format!("{name}0")), matrix(&format!("{name}1"))];
         ReferenceModel {
+            instructions: pulp::Arch::new(),
             hidden: weights.hidden,
-            embed: get("embed"),
-            gain: pair("rms_gain"),
-            w_ih: pair("w_ih"),
-            w_hh: pair("w_hh"),
-            b_ih: pair("b_ih"),
-            b_hh: pair("b_hh"),
-            w_glu: get("w_glu"),
-            b_glu: get("b_glu"),
-            w_out: get("w_out"),
-            b_out: get("b_out"),
+            embed: matrix("embed"),
+            gain: vectors("rms_gain"),
+            w_ih: matrices("w_ih"),
+            w_hh: matrices("w_hh"),
+            b_ih: vectors("b_ih"),
+            b_hh: vectors("b_hh"),
+            w_glu: matrix("w_glu"),
+            b_glu: vector("b_glu"),
+            w_out: matrix("w_out"),
+            b_out: vector("b_out"),
         }
     }
 
@@ -104,6 +112,9 @@ impl ReferenceModel {
             barrier: Barrier::new(threads),
             hidden: std::array::from_fn(|_| SharedVector::new(B * self.hidden)),
             logits: SharedVector::new(B * VOCAB),
+            tokens: SharedVector::new(B),
+            margins: SharedVector::new(B),
+            outputs: std::array::from_fn(|_| OnceLock::new()),
             last: AtomicUsize::new(usize::MAX),
         };
         std::thread::scope(|scope| {
@@ -113,8 +124,14 @@ impl ReferenceModel {
                     ModelThread::<B>::new(self, exchange, runs, member, threads).run(&mut |_, _| true);
                 });
             }
-            ModelThread::<B>::new(self, &exchange, runs, 0, threads).run(go_on)
-        })
+            ModelThread::<B>::new(self, &exchange, runs, 0, threads).run(go_on);
+        });
+        exchange.outputs.into_iter().filter_map(OnceLock::into_inner).collect()
+    }
+
+    /// One row times `B` vectors.
+    fn dot<const B: usize>(&self, row: &[bf16], vectors: &[Vec<f64>; B]) -> [f64; B] {
+        self.instructions.dispatch(Dot { row, vectors })
     }
 
     /// The new state of one unit of a layer's `GRUCell`.
@@ -128,9 +145,9 @@ impl ReferenceModel {
         let h = self.hidden;
         let sums = |gate: usize| {
             let row = gate * h + unit;
-            let part = |w: &[Vec<f32>; 2], b: &[Vec<f32>; 2], vector| {
+            let part = |w: &[Vec<bf16>; 2], b: &[Vec<f32>; 2], vector| {
                 let bias = f64::from(b[layer][row]);
-                dot(&w[layer][row * h..(row + 1) * h], vector).map(|sum| sum + bias)
+                self.dot(&w[layer][row * h..(row + 1) * h], vector).map(|sum| sum + bias)
             };
             (part(&self.w_ih, &self.b_ih, input), part(&self.w_hh, &self.b_hh, state))
         };
@@ -144,11 +161,15 @@ impl ReferenceModel {
     }
 }
 
-/// What the threads of a batch exchange in a step: h0, h1 and the GLU's output, then the logits.
-struct ThreadExchange {
+/// What the threads of a batch exchange in a step: h0, h1 and the GLU's output, then the logits, then each run's token
+/// and smallest margin so far.
+struct ThreadExchange<const B: usize> {
     barrier: Barrier,
     hidden: [SharedVector; 3],
     logits: SharedVector,
+    tokens: SharedVector,
+    margins: SharedVector,
+    outputs: [OnceLock<ReferenceOutput>; B],
     /// The step after which all threads end. It is set one step ahead, so that all threads read it in the same step.
     last: AtomicUsize,
 }
@@ -156,8 +177,10 @@ struct ThreadExchange {
 /// One thread of a batch, with its own copy of every vector.
 struct ModelThread<'a, const B: usize> {
     model: &'a ReferenceModel,
-    exchange: &'a ThreadExchange,
+    exchange: &'a ThreadExchange<B>,
     runs: &'a [RunInputs; B],
+    member: usize,
+    members: usize,
     units: Range<usize>,
     rows: Range<usize>,
     h0: [Vec<f64>; B],
@@ -167,7 +190,7 @@ struct ModelThread<'a, const B: usize> {
 impl<'a, const B: usize> ModelThread<'a, B> {
     fn new(
         model: &'a ReferenceModel,
-        exchange: &'a ThreadExchange,
+        exchange: &'a ThreadExchange<B>,
         runs: &'a [RunInputs; B],
         member: usize,
         members: usize,
@@ -177,6 +200,8 @@ impl<'a, const B: usize> ModelThread<'a, B> {
             model,
             exchange,
             runs,
+            member,
+            members,
             units: share(model.hidden, member, members),
             rows: share(VOCAB, member, members),
             h0: std::array::from_fn(|b| widen(&runs[b].h0)),
@@ -184,59 +209,70 @@ impl<'a, const B: usize> ModelThread<'a, B> {
         }
     }
 
-    fn run(mut self, go_on: &mut dyn FnMut(u64, f64) -> bool) -> Vec<ReferenceOutput> {
-        let mut records: [ChoiceLog; B] = std::array::from_fn(|_| ChoiceLog::default());
+    /// Takes every step. Each thread samples for its own runs, and stores their results at the end.
+    fn run(mut self, go_on: &mut dyn FnMut(u64, f64) -> bool) {
+        let (member, members) = (self.member, self.members);
+        let own = || (member..B).step_by(members);
+        let mut logs: Vec<ChoiceLog> = own().map(|_| ChoiceLog::default()).collect();
         let mut tokens: [usize; B] = std::array::from_fn(|b| self.runs[b].sampling.first_token);
         for t in 0..self.runs[0].sampling.steps {
             let logits = self.step(&tokens);
             if self.exchange.last.load(Ordering::Relaxed) <= t {
-                return Vec::new();
+                return;
             }
-            for b in 0..B {
+            for (b, log) in own().zip(&mut logs) {
                 let RunInputs { seed, sampling, .. } = &self.runs[b];
                 let l: Vec<f64> =
                     logits[b].iter().map(|logit| logit / f64::from(sampling.temperature)).collect();
                 let noise = noise(*seed, t as u32, VOCAB);
                 let choice = choose(&l, sampling.min_p, &noise);
                 let untempered = pick(&logits[b], sampling.min_p, &noise);
-                tokens[b] = choice.token;
-                records[b].push(&choice, untempered, t);
+                log.push(&choice, untempered, t);
+                self.exchange.tokens.set(b, choice.token as f64);
+                self.exchange.margins.set(b, log.smallest.map_or(f64::INFINITY, |(margin, _)| margin));
             }
-            let margin = |record: &ChoiceLog| record.smallest.map_or(f64::INFINITY, |(margin, _)| margin);
-            if !go_on(t as u64 + 1, records.iter().map(margin).fold(0.0, f64::max)) {
+            self.exchange.barrier.wait();
+            let (mut chosen, mut margins) = ([0.0; B], [0.0; B]);
+            self.exchange.tokens.read(0..B, &mut chosen);
+            self.exchange.margins.read(0..B, &mut margins);
+            tokens = chosen.map(|token| token as usize);
+            if !go_on(t as u64 + 1, margins.into_iter().fold(0.0, f64::max)) {
                 self.exchange.last.store(t + 1, Ordering::Relaxed);
             }
         }
         let narrow = |state: &[f64]| state.iter().map(|v| *v as f32).collect();
-        let finished = records.into_iter().zip(self.h0.iter().zip(&self.h1));
-        finished.map(|(record, (h0, h1))| record.finish(narrow(h0), narrow(h1))).collect()
+        for (b, log) in own().zip(logs) {
+            let output = log.finish(narrow(&self.h0[b]), narrow(&self.h1[b]));
+            // Each run has one owner, so the place is free.
+            let _ = self.exchange.outputs[b].set(output);
+        }
     }
 
     fn step(&mut self, tokens: &[usize; B]) -> [Vec<f64>; B] {
         let (model, h) = (self.model, self.model.hidden);
-        let x: [&[f32]; B] = tokens.map(|token| &model.embed[token * h..(token + 1) * h]);
+        let x: [&[bf16]; B] = tokens.map(|token| &model.embed[token * h..(token + 1) * h]);
 
-        let n0 = std::array::from_fn(|b| rms_norm(x[b].iter().map(|v| f64::from(*v)), &model.gain[0]));
+        let n0 = std::array::from_fn(|b| rms_norm(x[b].iter().map(|v| widen(*v)), &model.gain[0]));
         self.h0 = self.all(0, h, self.units.clone(), |unit| {
             model.gates(0, unit, &n0, &self.h0).map(|v| f64::from(v as f32))
         });
 
-        let y = |b: usize| x[b].iter().zip(&self.h0[b]).map(|(x, h0)| f64::from(*x) + h0);
+        let y = |b: usize| x[b].iter().zip(&self.h0[b]).map(|(x, h0)| widen(*x) + h0);
         let n1 = std::array::from_fn(|b| rms_norm(y(b), &model.gain[1]));
         self.h1 = self.all(1, h, self.units.clone(), |unit| {
             model.gates(1, unit, &n1, &self.h1).map(|v| f64::from(v as f32))
         });
 
         let g = self.all(2, h, self.units.clone(), |unit| {
-            let value = dot(&model.w_glu[unit * h..(unit + 1) * h], &self.h1);
-            let gate = dot(&model.w_glu[(h + unit) * h..(h + unit + 1) * h], &self.h1);
+            let value = model.dot(&model.w_glu[unit * h..(unit + 1) * h], &self.h1);
+            let gate = model.dot(&model.w_glu[(h + unit) * h..(h + unit + 1) * h], &self.h1);
             let (b_value, b_gate) = (f64::from(model.b_glu[unit]), f64::from(model.b_glu[h + unit]));
             std::array::from_fn(|b| (value[b] + b_value) * sigmoid(gate[b] + b_gate))
         });
 
         self.all(3, VOCAB, self.rows.clone(), |row| {
             let bias = f64::from(model.b_out[row]);
-            dot(&model.w_out[row * h..(row + 1) * h], &g).map(|sum| sum + bias)
+            model.dot(&model.w_out[row * h..(row + 1) * h], &g).map(|sum| sum + bias)
         })
     }
 
@@ -261,25 +297,6 @@ impl<'a, const B: usize> ModelThread<'a, B> {
             whole
         })
     }
-}
-
-/// One row times `B` vectors. It keeps eight sums and adds them in a fixed order, so the result depends neither on
-/// the machine nor on `B`.
-#[inline]
-fn dot<const B: usize>(row: &[f32], vectors: &[Vec<f64>; B]) -> [f64; B] {
-    const LANES: usize = 8;
-    let vectors: [&[[f64; LANES]]; B] = std::array::from_fn(|b| vectors[b].as_chunks().0);
-    let mut sums = [[0.0f64; LANES]; B];
-    for (k, weights) in row.as_chunks::<LANES>().0.iter().enumerate() {
-        let wide = weights.map(f64::from);
-        for b in 0..B {
-            let vector = &vectors[b][k];
-            for lane in 0..LANES {
-                sums[b][lane] += wide[lane] * vector[lane];
-            }
-        }
-    }
-    sums.map(|s| ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7])))
 }
 
 fn rms_norm(x: impl Iterator<Item = f64> + Clone, gain: &[f32]) -> Vec<f64> {

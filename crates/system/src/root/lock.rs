@@ -1,0 +1,25 @@
+//! Locks on files below a root. See [`crate::file_lock`].
+
+use super::{Access, Root};
+use crate::file_lock::{self, Sharing};
+use std::fs::{File, TryLockError};
+use std::io;
+use std::path::Path;
+
+impl Root {
+    /// [`file_lock::wait`] for a file below the root.
+    pub fn wait_for_lock(&self, file: &Path, access: Access) -> io::Result<File> {
+        file_lock::wait_with(|| self.open(file, access), || self.metadata(file))
+    }
+
+    /// [`file_lock::take`] for a file below the root.
+    pub fn take_lock(&self, file: &Path, access: Access) -> io::Result<Option<File>> {
+        file_lock::take_when(Sharing::Exclusive, || self.open(file, access), || self.metadata(file))
+    }
+
+    /// [`file_lock::is_held`] for a file below the root.
+    pub fn is_locked(&self, file: &Path) -> bool {
+        let opened = self.open(file, Access::Read);
+        opened.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    }
+}

@@ -1,0 +1,241 @@
+//! The one writer for stdout and stderr. Every process of the lab prints through it, so that no text from outside (names,
+//! messages, logs, configuration, errors that quote them) can steer a terminal.
+//!
+//! Clippy and `cargo test --test architecture` refuse `println!`, `std::io::stdout` and the like everywhere else. The screen
+//! has its own writer, which draws cells of cleaned text.
+#![expect(clippy::disallowed_methods, reason = "this is the one place that opens stdout and stderr")]
+
+use crate::text::escape_invisible;
+use std::borrow::Cow;
+use std::io::{self, IsTerminal, Write};
+use std::str::from_utf8;
+
+/// Prints one line on stdout. Characters that a terminal does not show, line breaks among them, are printed as their
+/// numbers. A closed pipe (`lab log | head`) is no error.
+pub fn say(line: &str) {
+    let _ = writeln!(io::stdout().lock(), "{}", escape_invisible(line));
+}
+
+/// Prints many lines on stdout, each as [`say`] does. They are written in few steps, and a closed pipe ends them.
+pub fn say_each(lines: impl IntoIterator<Item = String>) {
+    let mut out = io::BufWriter::with_capacity(64 * 1024, io::stdout().lock());
+    for line in lines {
+        if writeln!(out, "{}", escape_invisible(&line)).is_err() {
+            return;
+        }
+    }
+    let _ = out.flush();
+}
+
+/// Prints one line on stdout that the lab itself styled: colours and attributes (`ESC [ … m`) pass, and nothing else that
+/// [`say`] would not print.
+pub fn say_styled(line: &str) {
+    let _ = writeln!(io::stdout().lock(), "{}", escape_all_but_style(line));
+}
+
+/// Prints text of several lines on stdout that the lab itself composed: the answer of a `--json` command, a completion
+/// script. It is cleaned like the rest.
+pub fn say_lines(text: &str) {
+    let _ = stdout().write_all(format!("{text}\n").as_bytes());
+}
+
+/// Prints a message on stderr, after the name of the program. Further lines of the message are indented, so that none of
+/// them looks like a message of its own.
+pub fn complain(program: &str, message: &str) {
+    let _ = io::stderr().lock().write_all(complaint(program, message).as_bytes());
+}
+
+/// [`complain`] without a name, for text of several lines that the lab styled itself.
+pub fn complain_styled(text: &str) {
+    let lines: String = text.lines().map(|line| escape_all_but_style(line).into_owned() + "\n").collect();
+    let _ = io::stderr().lock().write_all(lines.as_bytes());
+}
+
+/// Whether stdout is a terminal.
+pub fn stdout_is_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
+/// Whether stderr is a terminal.
+pub fn stderr_is_terminal() -> bool {
+    io::stderr().is_terminal()
+}
+
+/// Stdout as a stream. What is written is cleaned; line breaks and tabs stay.
+pub fn stdout() -> Cleaned<io::Stdout> {
+    Cleaned::new(io::stdout())
+}
+
+/// Stderr as a stream. What is written is cleaned; line breaks and tabs stay.
+pub fn stderr() -> Cleaned<io::Stderr> {
+    Cleaned::new(io::stderr())
+}
+
+fn complaint(program: &str, message: &str) -> String {
+    let indent = " ".repeat(program.chars().count() + 2);
+    let mut text = String::new();
+    for (at, line) in message.lines().enumerate() {
+        text += &if at == 0 { format!("{program}: ") } else { indent.clone() };
+        text += &escape_invisible(line);
+        text.push('\n');
+    }
+    text
+}
+
+/// [`escape_invisible`], but a sequence that selects colours and attributes stays.
+fn escape_all_but_style(line: &str) -> Cow<'_, str> {
+    if !line.contains('\x1b') {
+        return escape_invisible(line);
+    }
+    let mut out = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = rest.find("\x1b[") {
+        let (before, from) = rest.split_at(at);
+        out += &escape_invisible(before);
+        let end = 2 + from[2..].bytes().take_while(|b| matches!(b, b'0'..=b'9' | b';' | b':')).count();
+        let end = if from[end..].starts_with('m') { end + 1 } else { 0 };
+        out += &from[..end];
+        // What is no style is cleaned: its ESC now, the rest with what follows.
+        let cleaned = if end == 0 { 1 } else { end };
+        out += &escape_invisible(&from[end..cleaned]);
+        rest = &from[cleaned..];
+    }
+    out += &escape_invisible(rest);
+    Cow::Owned(out)
+}
+
+/// A stream whose text is cleaned on its way: each character that a terminal does not show is written as its number, each
+/// byte that is not UTF-8 as `\x9b`. Line breaks and tabs stay.
+///
+/// ```
+/// use lab_protocol::console::Cleaned;
+/// use std::io::Write;
+///
+/// let mut shown = Vec::new();
+/// Cleaned::new(&mut shown).write_all(b"one\n\x1b[2J\xe2\x80\xae\x9b two\n").unwrap();
+/// assert_eq!(String::from_utf8_lossy(&shown), "one\n\\u{1b}[2J\\u{202e}\\x9b two\n");
+/// ```
+pub struct Cleaned<W: Write> {
+    inner: W,
+    /// The beginning of a character whose end was not written yet.
+    begun: Vec<u8>,
+}
+
+impl<W: Write> Cleaned<W> {
+    /// Cleans what is written to `inner`.
+    pub fn new(inner: W) -> Self {
+        Cleaned { inner, begun: Vec::new() }
+    }
+
+    fn put(&mut self, text: &str) -> io::Result<()> {
+        for part in text.split_inclusive('\n') {
+            let line = part.strip_suffix('\n');
+            self.inner.write_all(escape_invisible(line.unwrap_or(part)).as_bytes())?;
+            if line.is_some() {
+                self.inner.write_all(b"\n")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<W: Write> Write for Cleaned<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let held = std::mem::take(&mut self.begun);
+        let whole = if held.is_empty() { Cow::Borrowed(bytes) } else { Cow::Owned([&held, bytes].concat()) };
+        let mut rest = whole.as_ref();
+        loop {
+            match from_utf8(rest) {
+                Ok(text) => {
+                    self.put(text)?;
+                    break;
+                }
+                Err(error) => {
+                    let (text, after) = rest.split_at(error.valid_up_to());
+                    self.put(&String::from_utf8_lossy(text))?;
+                    let Some(wrong) = error.error_len() else {
+                        self.begun = after.to_vec();
+                        break;
+                    };
+                    for byte in &after[..wrong] {
+                        write!(self.inner, "\\x{byte:02x}")?;
+                    }
+                    rest = &after[wrong..];
+                }
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+impl<W: Write> Drop for Cleaned<W> {
+    /// Writes the bytes of a character that never came whole.
+    fn drop(&mut self) {
+        for byte in std::mem::take(&mut self.begun) {
+            let _ = write!(self.inner, "\\x{byte:02x}");
+        }
+    }
+}
+
+/// Whether the text is printed as it is: it has characters that a terminal shows, line breaks and tabs alone.
+pub fn is_clean(text: &str) -> bool {
+    text.split('\n').all(|line| escape_invisible(line) == line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A title, the clipboard, colours, C1, bidi and zero-width characters.
+    const HOSTILE: &str = "\x1b]0;t\x07\x1b]52;c;eA==\x1b\\\x1b[31m\u{9b}2J\u{202e}\u{200b}\u{feff}\r";
+
+    #[test]
+    fn a_message_of_several_lines_is_one_message() {
+        assert_eq!(complaint("lab", "a\nlab: b\x1b[2J"), "lab: a\n     lab: b\\u{1b}[2J\n");
+        assert_eq!(complaint("lab", ""), "");
+    }
+
+    #[test]
+    fn only_colours_and_attributes_pass_in_styled_text() {
+        let style = "\x1b[1;38;2;1;2;3mred\x1b[0m";
+        assert_eq!(escape_all_but_style(style), style);
+        for hostile in ["\x1b[2J", "\x1b[", "\x1b[1", "\x1b]52;c;m", "\x1b[?25hm", "\x1b\x1b[H", "\u{9b}1m"] {
+            let shown = escape_all_but_style(hostile);
+            assert!(is_clean(&shown), "{hostile:?} became {shown:?}");
+        }
+        assert_eq!(escape_all_but_style("\x1b[2\x1b[1mb"), "\\u{1b}[2\x1b[1mb");
+    }
+
+    #[test]
+    fn a_character_may_come_in_pieces() {
+        let mut shown = Vec::new();
+        let mut stream = Cleaned::new(&mut shown);
+        for byte in format!("é漢{HOSTILE}\n").as_bytes() {
+            stream.write_all(&[*byte]).expect("memory takes it");
+        }
+        drop(stream);
+        let shown = String::from_utf8(shown).expect("text");
+        assert!(shown.starts_with("é漢\\u{1b}]0;t\\u{7}") && is_clean(&shown), "{shown}");
+    }
+
+    proptest! {
+        /// Whatever bytes come, in whatever pieces, a terminal gets characters that it shows, and all of them.
+        #[test]
+        fn nothing_else_reaches_a_terminal(bytes in proptest::collection::vec(any::<u8>(), 0..64), cut in 0usize..64) {
+            let mut pieces = Vec::new();
+            let mut stream = Cleaned::new(&mut pieces);
+            let (one, two) = bytes.split_at(cut.min(bytes.len()));
+            stream.write_all(one).and_then(|()| stream.write_all(two)).expect("memory takes it");
+            drop(stream);
+            let mut whole = Vec::new();
+            Cleaned::new(&mut whole).write_all(&bytes).expect("memory takes it");
+            prop_assert_eq!(&pieces, &whole);
+            prop_assert!(is_clean(std::str::from_utf8(&whole).expect("text")));
+        }
+    }
+}

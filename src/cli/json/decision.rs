@@ -1,0 +1,118 @@
+//! A decision as JSON.
+
+use super::run::RunReport;
+use lab_core::decide::Decided;
+use lab_core::message::Trailer;
+use lab_core::project::Project;
+use lab_core::run::experiment::Row;
+use lab_core::run::record::{HeldOut, Record};
+use lab_core::run::verdict::Outcome;
+use lab_core::store::RunStore;
+use lab_protocol::report::Measure;
+use serde::Serialize;
+
+/// How a run was decided, or that it was left to the user.
+#[derive(Serialize)]
+pub struct DecisionReport {
+    /// `keep`, `discard`, `crash` (discarded, and it had crashed), `rules`, or `undecided`.
+    status: &'static str,
+    /// Why it is undecided.
+    why: Option<String>,
+    /// Full id of the commit that holds the bytes.
+    commit: Option<String>,
+    description: Option<String>,
+    trailers: Vec<TrailerReport>,
+    decided: Option<String>,
+    /// The row of the ledger.
+    row: Option<Row>,
+    held_out: Option<HeldOutReport>,
+}
+
+#[derive(Serialize)]
+pub struct TrailerReport {
+    key: String,
+    value: String,
+}
+
+/// The check before a keep.
+#[derive(Serialize)]
+struct HeldOutReport {
+    outcome: Outcome,
+    why: String,
+    sealed_runs: Option<u32>,
+    objective: Option<Measure>,
+    caveats: Vec<String>,
+}
+
+/// What a command that decides prints.
+#[derive(Serialize)]
+pub struct DecisionAnswer {
+    /// `None` if the bytes had no verdict.
+    #[serde(flatten)]
+    pub run: Option<RunReport>,
+    pub decision: DecisionReport,
+    /// What the user should know besides.
+    pub notes: Vec<String>,
+}
+
+impl DecisionAnswer {
+    /// The answer of a command that decided. Reads the record.
+    pub fn of(project: &Project, decided: &Decided) -> Self {
+        let record = decided.run.and_then(|id| RunStore::new(&project.lab_dir).read(id).ok());
+        let report = |record: &Record| Some(RunReport::of(project, record, record.verdict.as_ref()?));
+        DecisionAnswer {
+            run: record.as_ref().and_then(report),
+            decision: DecisionReport::of(decided, record.as_ref()),
+            notes: decided.notes.clone(),
+        }
+    }
+}
+
+impl DecisionReport {
+    /// `record` is of the run that was decided, if there is one.
+    pub fn of(decided: &Decided, record: Option<&Record>) -> Self {
+        let decision = record.and_then(|record| record.decision.as_ref());
+        DecisionReport {
+            status: decided.status.word(),
+            why: None,
+            commit: Some(decided.commit.clone()),
+            description: decision.map(|d| d.description.clone()),
+            trailers: decision.map(|d| trailers(&d.trailers)).unwrap_or_default(),
+            decided: decision.map(|d| d.decided.to_string()),
+            row: decided.row.clone(),
+            held_out: record.and_then(|r| r.held_out.as_ref()).map(HeldOutReport::from),
+        }
+    }
+
+    /// The run is left to the user.
+    pub fn left(why: &str, record: &Record) -> Self {
+        DecisionReport {
+            status: "undecided",
+            why: Some(why.to_owned()),
+            commit: None,
+            description: None,
+            trailers: Vec::new(),
+            decided: None,
+            row: None,
+            held_out: record.held_out.as_ref().map(HeldOutReport::from),
+        }
+    }
+}
+
+impl From<&HeldOut> for HeldOutReport {
+    fn from(check: &HeldOut) -> Self {
+        HeldOutReport {
+            outcome: check.outcome,
+            why: check.why.clone(),
+            sealed_runs: check.sealed_runs,
+            objective: check.measured.map(|figures| figures.objective),
+            caveats: check.caveats.clone(),
+        }
+    }
+}
+
+/// Trailers as a list of keys and values: a key may appear twice.
+pub fn trailers(trailers: &[Trailer]) -> Vec<TrailerReport> {
+    let report = |(key, value): &Trailer| TrailerReport { key: key.to_string(), value: value.clone() };
+    trailers.iter().map(report).collect()
+}

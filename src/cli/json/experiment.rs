@@ -1,0 +1,63 @@
+//! An experiment of `lab log` as JSON: its row, and what its record adds.
+
+use super::decision::{TrailerReport, trailers};
+use super::run::ComparisonReport;
+use lab_core::config::Config;
+use lab_core::message::Trailer;
+use lab_core::run::RunId;
+use lab_core::run::experiment::{Correctness, Experiment, Status};
+use lab_protocol::report::Measure;
+use serde::Serialize;
+
+/// An experiment. Figures are `None` unless it was correct.
+#[derive(Serialize)]
+pub struct ExperimentReport {
+    commit: String,
+    status: Status,
+    correctness: Correctness,
+    description: String,
+    throughput_sps: Option<f64>,
+    kernel_us: Option<f64>,
+    /// The objective with its interval, from the record.
+    objective: Option<Measure>,
+    #[serde(flatten)]
+    comparison: ComparisonReport,
+    caveated: bool,
+    run: Option<RunId>,
+    kernel: Option<String>,
+    device: Option<String>,
+    emulated: bool,
+    foreign: bool,
+    decided: Option<String>,
+    trailers: Vec<TrailerReport>,
+}
+
+impl ExperimentReport {
+    /// `of_commit` are the trailers of the experiment's commit, for one without a record.
+    pub fn of(experiment: &Experiment, config: &Config, of_commit: &[Trailer]) -> Self {
+        let row = &experiment.row;
+        let correct = row.correctness.passed();
+        let measured = experiment.measured;
+        let change = measured.change.filter(|_| correct);
+        ExperimentReport {
+            commit: row.commit.clone(),
+            status: row.status,
+            correctness: row.correctness,
+            description: row.description.clone(),
+            throughput_sps: correct.then_some(row.throughput_sps),
+            kernel_us: correct.then_some(row.kernel_us),
+            objective: measured.objective.filter(|_| correct),
+            comparison: change.map_or_else(ComparisonReport::default, |change| {
+                ComparisonReport::of(&change, None, &config.objective, config.goal)
+            }),
+            caveated: measured.caveated,
+            run: experiment.run,
+            kernel: experiment.kernel.clone(),
+            device: experiment.device.clone(),
+            emulated: experiment.emulated,
+            foreign: experiment.foreign,
+            decided: experiment.decided.map(|time| time.to_string()),
+            trailers: trailers(of_commit),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! The objects that commands print with `--json`. docs/json.md explains them, docs/json.schema.json is their schema.
+
+pub mod decision;
+pub mod experiment;
+pub mod run;
+
+use lab_protocol::text::is_visible;
+use serde::Serialize;
+use serde_json::ser::{CharEscape, Formatter, PrettyFormatter, Serializer};
+use std::io::{self, Write};
+
+/// Version of the schema. A new key does not change it; a key that goes, or means something else, does.
+const SCHEMA_VERSION: u32 = 1;
+
+/// An answer: the keys that every one begins with, then those of the command.
+#[derive(Serialize)]
+struct Answer<'a, T> {
+    schema_version: u32,
+    /// `None` if the arguments name no command.
+    command: Option<&'a str>,
+    /// The exit code of the process.
+    exit_code: u8,
+    /// Why the command failed; `None` if it did what it was asked for.
+    error: Option<&'a str>,
+    #[serde(flatten)]
+    rest: T,
+}
+
+/// Writes an answer in several lines. `rest` serializes to an object. Characters that a terminal does not show stand in it as
+/// `\uXXXX`.
+pub fn write_answer(
+    out: impl Write,
+    command: Option<&str>,
+    exit_code: u8,
+    error: Option<&str>,
+    rest: impl Serialize,
+) -> io::Result<()> {
+    let answer = Answer { schema_version: SCHEMA_VERSION, command, exit_code, error, rest };
+    let mut out = Serializer::with_formatter(out, Printable(PrettyFormatter::new()));
+    answer.serialize(&mut out)?;
+    let mut out = out.into_inner();
+    out.write_all(b"\n")?;
+    out.flush()
+}
+
+/// Several lines, with invisible characters escaped.
+struct Printable(PrettyFormatter<'static>);
+
+impl Formatter for Printable {
+    fn write_string_fragment<W: Write + ?Sized>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
+        let mut rest = fragment;
+        while let Some(at) = rest.find(|c| !is_visible(c) || matches!(c, '\u{fe00}'..='\u{fe0f}')) {
+            let (shown, hidden) = rest.split_at(at);
+            out.write_all(shown.as_bytes())?;
+            let mut chars = hidden.chars();
+            for unit in chars.next().into_iter().flat_map(|c| c.encode_utf16(&mut [0; 2]).to_vec()) {
+                write!(out, "\\u{unit:04x}")?;
+            }
+            rest = chars.as_str();
+        }
+        out.write_all(rest.as_bytes())
+    }
+
+    fn write_char_escape<W: Write + ?Sized>(&mut self, out: &mut W, escape: CharEscape) -> io::Result<()> {
+        self.0.write_char_escape(out, escape)
+    }
+
+    fn begin_array<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_array(out)
+    }
+
+    fn end_array<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_array(out)
+    }
+
+    fn begin_array_value<W: Write + ?Sized>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        self.0.begin_array_value(out, first)
+    }
+
+    fn end_array_value<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_array_value(out)
+    }
+
+    fn begin_object<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_object(out)
+    }
+
+    fn end_object<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_object(out)
+    }
+
+    fn begin_object_key<W: Write + ?Sized>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        self.0.begin_object_key(out, first)
+    }
+
+    fn begin_object_value<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_object_value(out)
+    }
+
+    fn end_object_value<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_object_value(out)
+    }
+}
+
+/// `None` for NaN and infinities, which JSON cannot hold.
+pub fn finite(number: f64) -> Option<f64> {
+    Some(number).filter(|number| number.is_finite())
+}
+
+/// No keys but the common ones.
+#[derive(Serialize)]
+pub struct Nothing {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lab_protocol::console::is_clean;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn json_says_the_same_to_a_program_and_nothing_to_a_terminal() {
+        let text = "\x1b[2J\u{85}\u{e0041}\u{202e}\t\"\\\n\u{7f}";
+        let value = json!({ "name\u{202e}\x1b": text, "漢": ["é\n", [], {}] });
+        let mut out = Vec::new();
+        write_answer(&mut out, Some("run"), 3, Some(text), &value).expect("memory takes it");
+        let out = String::from_utf8(out).expect("text");
+        assert!(is_clean(&out) && !out.contains('\t'), "{out:?}");
+        let read: Value = serde_json::from_str(&out).expect("JSON");
+        assert_eq!((&read["error"], &read["漢"]), (&json!(text), &value["漢"]));
+        assert_eq!(read["name\u{202e}\x1b"], value["name\u{202e}\x1b"]);
+        assert!(out.starts_with("{\n  \"schema_version\": 1,\n  \"command\": \"run\""), "{out}");
+    }
+}

@@ -1,0 +1,234 @@
+//! A run as JSON: what was judged, the verdict, its figures and what the harness said.
+
+use super::finite;
+use lab_core::config::Goal;
+use lab_core::objective::Objective;
+use lab_core::project::Project;
+use lab_core::run::record::Record;
+use lab_core::run::verdict::{Change, Outcome, Verdict};
+use lab_core::run::{Fingerprint, Reason, RunId};
+use lab_core::runner::follow::read_log;
+use lab_core::store::RunStore;
+use lab_protocol::report::{Diagnostic, Measure, Report, Speed, number};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// Compiler messages that an answer holds at most; all of them are in run.log.
+const DIAGNOSTICS: usize = 1_000;
+
+/// Lines of run.log that are searched for compiler messages, the last ones.
+const LOG_LINES: usize = 200_000;
+
+/// A run. Figures are `None` unless it passed.
+#[derive(Serialize)]
+pub struct RunReport {
+    pub run: RunId,
+    reason: Reason,
+    kernel: String,
+    blob: String,
+    fingerprint: Fingerprint,
+    external: bool,
+    device: Option<String>,
+    emulated: bool,
+    outcome: &'static str,
+    correctness: &'static str,
+    why: String,
+    objective: ObjectiveReport,
+    /// The objective, if it is `throughput_sps`.
+    throughput_sps: Option<f64>,
+    kernel_us: Option<f64>,
+    #[serde(flatten)]
+    comparison: ComparisonReport,
+    registers: Option<u64>,
+    spill_bytes: Option<u64>,
+    shared_bytes: Option<u64>,
+    workloads: Vec<Map<String, Value>>,
+    gates: Vec<GateReport>,
+    first_failure: Option<String>,
+    diagnostics: Vec<Diagnostic>,
+    caveats: Vec<String>,
+    started: String,
+    seconds: Option<f64>,
+    /// Bytes of the path that are not UTF-8 are replaced.
+    log: String,
+}
+
+/// The measure that lab.toml names.
+#[derive(Serialize)]
+struct ObjectiveReport {
+    name: String,
+    goal: Goal,
+    value: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+}
+
+/// How the candidate compares with the incumbent.
+#[derive(Default, Serialize)]
+pub struct ComparisonReport {
+    /// Above 1 the candidate is better; the ends are of the 95 % interval.
+    ratio: Option<Measure>,
+    speed: Option<Speed>,
+    against: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct GateReport {
+    name: String,
+    value: Option<f64>,
+    limit: Option<f64>,
+    pass: bool,
+    at: Option<String>,
+}
+
+impl RunReport {
+    /// The report of a run that has ended. Reads its run.log.
+    pub fn of(project: &Project, record: &Record, verdict: &Verdict) -> Self {
+        let report = record.report();
+        let start = &record.start;
+        let records = RunStore::new(&project.lab_dir);
+        let config = &project.config;
+        let measure = verdict.objective;
+        let is_count = |n: &f64| n.fract() == 0.0 && (0.0..1e15).contains(n);
+        let resource = |key| report.number(key).filter(is_count).map(|n| n as u64);
+        RunReport {
+            run: start.id,
+            reason: start.reason,
+            kernel: start.kernel.clone(),
+            blob: start.blob.clone(),
+            fingerprint: start.fingerprint.clone(),
+            external: start.external,
+            device: record.device.clone(),
+            emulated: verdict.emulated,
+            outcome: outcome_word(verdict),
+            correctness: if verdict.outcome == Outcome::Pass { "pass" } else { "fail" },
+            why: verdict.why.clone(),
+            objective: ObjectiveReport {
+                name: config.objective.to_string(),
+                goal: config.goal,
+                value: measure.map(|m| m.value),
+                low: measure.and_then(|m| m.low).and_then(finite),
+                high: measure.and_then(|m| m.high).and_then(finite),
+            },
+            throughput_sps: measure.filter(|_| config.objective == Objective::Throughput).map(|m| m.value),
+            kernel_us: verdict.kernel_us,
+            comparison: verdict.change.as_ref().map_or_else(ComparisonReport::default, |change| {
+                ComparisonReport::of(change, Some(&report), &config.objective, config.goal)
+            }),
+            registers: resource("registers"),
+            spill_bytes: resource("spill_bytes"),
+            shared_bytes: resource("shared_bytes"),
+            workloads: workloads(&report),
+            gates: gates(&report),
+            first_failure: report.value("first_failure").map(str::to_owned),
+            diagnostics: diagnostics(&records, start.id),
+            caveats: verdict.caveats.clone(),
+            started: start.started.to_string(),
+            seconds: record.seconds,
+            log: records.log(start.id).to_string_lossy().into_owned(),
+        }
+    }
+
+    /// The compiler messages, and of a check its findings.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+}
+
+/// The outcome in a word of its own for a kernel that did not build.
+fn outcome_word(verdict: &Verdict) -> &'static str {
+    match verdict.outcome {
+        Outcome::Crash if verdict.build_failed => "build_error",
+        Outcome::Pass => "pass",
+        Outcome::Fail => "fail",
+        Outcome::Crash => "crash",
+        Outcome::Void => "void",
+    }
+}
+
+impl ComparisonReport {
+    /// The comparison as a ratio that is above 1 where the candidate is better. Of a measure that is to be small, as a time,
+    /// it is the incumbent's over the candidate's. `report` is of the run, if it is at hand: its figures are not rounded.
+    pub fn of(change: &Change, report: Option<&Report>, objective: &Objective, goal: Goal) -> Self {
+        let in_turns = change.interval.is_some();
+        let measured = report.and_then(Report::comparison).filter(|_| in_turns).map(|c| c.ratio);
+        let quotient = 1.0 + change.ratio;
+        let ends = change.interval.map(|(low, high)| (1.0 + low, 1.0 + high));
+        let ends = ends.or_else(|| change.spread.map(|spread| (quotient - spread, quotient + spread)));
+        let is_time = matches!(objective, Objective::KernelTime) || goal == Goal::Minimize;
+        let (value, ends) = if is_time {
+            (1.0 / quotient, ends.map(|(low, high)| (1.0 / high, 1.0 / low)))
+        } else {
+            (quotient, ends)
+        };
+        let ratio = measured.unwrap_or(Measure { value, low: ends.map(|e| e.0), high: ends.map(|e| e.1) });
+        ComparisonReport { ratio: Some(ratio), speed: change.speed, against: Some(change.against()) }
+    }
+}
+
+/// The `workload:` lines as objects. A value that is a number is one here; a number that is not finite is null.
+fn workloads(report: &Report) -> Vec<Map<String, Value>> {
+    let typed = |text: &str| match (text.parse::<i64>(), number(text)) {
+        (Ok(count), _) => Value::from(count),
+        (_, Some(number)) => Value::from(number),
+        (_, None) => Value::from(text),
+    };
+    let row = |row: &Vec<(&str, &str)>| row.iter().map(|(k, v)| ((*k).to_owned(), typed(v))).collect();
+    report.workloads().iter().map(row).collect()
+}
+
+fn gates(report: &Report) -> Vec<GateReport> {
+    let gate = |g: lab_protocol::report::Gate| GateReport {
+        at: report.place(&g.name),
+        pass: g.passes(),
+        value: finite(g.value),
+        limit: finite(g.limit),
+        name: g.name,
+    };
+    report.gates().into_iter().map(gate).collect()
+}
+
+fn diagnostics(records: &RunStore, run: RunId) -> Vec<Diagnostic> {
+    let mut report = Report::default();
+    for line in records.open_log(run).and_then(|log| read_log(log, LOG_LINES)).unwrap_or_default() {
+        report.push_line(&line.text);
+        if report.diagnostics().len() >= DIAGNOSTICS {
+            break;
+        }
+    }
+    report.diagnostics().to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn ratio(change: Change, objective: Objective, goal: Goal) -> (f64, Option<f64>, Option<f64>) {
+        let Measure { value, low, high } =
+            ComparisonReport::of(&change, None, &objective, goal).ratio.expect("a ratio");
+        let thousandths = |x: f64| (x * 1e3).round() / 1e3;
+        (thousandths(value), low.map(thousandths), high.map(thousandths))
+    }
+
+    #[test]
+    fn a_ratio_above_one_is_better_whatever_is_measured() {
+        let change = |ratio, spread| Change { ratio, spread, interval: None, speed: None };
+        let faster = change(0.25, Some(0.05));
+        assert_eq!(ratio(faster, Objective::Throughput, Goal::Maximize), (1.25, Some(1.2), Some(1.3)));
+        let time = change(-0.2, None);
+        assert_eq!(ratio(time, Objective::KernelTime, Goal::Minimize), (1.25, None, None));
+        let in_turns = Change { interval: Some((0.2, 0.3)), ..faster };
+        assert_eq!(ratio(in_turns, Objective::Throughput, Goal::Maximize), (1.25, Some(1.2), Some(1.3)));
+    }
+
+    #[test]
+    fn numbers_of_a_workload_are_numbers() {
+        let report = Report::read("workload: rows=3 T=f32 kernel_us=4.5 gbps=nan correctness=pass\n");
+        let row = Value::Object(workloads(&report).remove(0));
+        let wanted = serde_json::json!({
+            "rows": 3, "T": "f32", "kernel_us": 4.5, "gbps": null, "correctness": "pass"
+        });
+        assert_eq!(row, wanted);
+    }
+}

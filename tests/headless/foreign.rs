@@ -1,0 +1,171 @@
+//! Records and decisions that somebody else's lab wrote, or somebody changed: they are shown, and permit no decision.
+
+use crate::lab::{CommandOutput, Lab, finish, signed};
+use crate::stranger::every_command;
+use lab_core::store::signature::Purpose;
+use std::fs;
+
+/// A repository with a run of this user's that is undecided.
+fn judged() -> Lab {
+    let lab = Lab::new();
+    lab.write("kernel.cu", "// better\n");
+    lab.lab("run").is(0);
+    lab
+}
+
+/// What `lab ARGS` says where another key signs: somebody else's lab.
+fn strangers(lab: &Lab, args: &str) -> CommandOutput {
+    let mut command = lab.plain_lab_command(args);
+    command.env("LAB_KEY_FILE", lab.path("../strangers-key"));
+    finish(command.spawn().unwrap())
+}
+
+#[test]
+fn a_record_of_a_strangers_lab_permits_no_decision() {
+    let lab = Lab::new();
+    lab.write("kernel.cu", "// never judged here\n");
+    strangers(&lab, "run").is(0).says("PASS");
+    let before = lab.head();
+    for args in ["keep -m x", "keep -m x --run 1", "discard -m x", "discard -m x --unjudged"] {
+        lab.lab(args).is(1).says("run 1 is foreign").says("Judge the bytes again (`lab run`)");
+    }
+    lab.lab("log").is(0).says("run 1 is foreign and undecided");
+    assert_eq!((lab.head(), lab.read("kernel.cu").as_str()), (before, "// never judged here\n"));
+    // Judged again, it is this user's.
+    lab.lab("run").is(0);
+    lab.lab("keep -m x").is(0).says("keep run 2");
+    lab.lab("log").is(0).says("keep");
+}
+
+#[test]
+fn a_decision_of_a_strangers_lab_is_shown_as_foreign_and_cannot_be_undone() {
+    let lab = Lab::new();
+    lab.write("kernel.cu", "// better\n");
+    strangers(&lab, "run").is(0);
+    strangers(&lab, "keep -m better").is(0);
+    let kept = lab.head();
+    lab.lab("log").is(0).says("better  (foreign)");
+    assert_eq!(lab.lab("log --json").is(0).json()["experiments"][0]["foreign"], true);
+    lab.lab("undo").is(1).says("is foreign").says("`git reset --soft HEAD^` takes a commit back by hand");
+    // This user's own decision comes before it, however late the other was made.
+    lab.write("kernel.cu", "// best\n");
+    lab.lab("run").is(0);
+    lab.lab("discard -m own").is(0);
+    let record = lab.read(".lab/runs/1/record.json").replace("\"decided\": \"20", "\"decided\": \"29");
+    lab.write(".lab/runs/1/record.json", record);
+    lab.lab("undo").is(0).says("run 2");
+    assert_eq!(lab.head(), kept);
+    // A description of this user's makes no record this user's.
+    lab.lab("describe HEAD -m mine").is(0);
+    lab.lab("undo").is(1).says("is foreign");
+}
+
+#[test]
+fn a_record_that_was_changed_permits_no_decision() {
+    let lab = Lab::new();
+    lab.harness("echo 'correctness: fail'; exit 1");
+    lab.write("kernel.cu", "// wrong\n");
+    lab.lab("run").is(1);
+    let own = lab.read(".lab/runs/1/record.json");
+    let unsigned = {
+        let mut record: serde_json::Value = serde_json::from_str(&own).unwrap();
+        record.as_object_mut().unwrap().remove("signature").expect("a signature");
+        record.to_string()
+    };
+    for record in [own.replace("\"fail\"", "\"pass\""), unsigned.replace("\"fail\"", "\"pass\""), unsigned] {
+        lab.write(".lab/runs/1/record.json", record);
+        lab.lab("keep -m x").is(1).says("run 1 is foreign");
+    }
+    lab.write(".lab/runs/1/record.json", &own);
+    lab.lab("keep -m x").is(1).says("run 1 came to FAIL");
+    // As the record of another run, and of a kernel elsewhere.
+    fs::create_dir(lab.path(".lab/runs/7")).unwrap();
+    lab.write(".lab/runs/7/record.json", &own);
+    lab.lab("keep -m x --run 7").is(1).says("is the record of run 1, not of run 7");
+    lab.write(
+        ".lab/runs/7/record.json",
+        own.replace("\"id\": 1", "\"id\": 7").replace("kernel.cu", "../x/kernel.cu"),
+    );
+    lab.lab("keep -m x --run 7").is(1).says("names a kernel outside of the repository");
+    lab.lab("log").is(0).says("run 7 is left out");
+}
+
+#[test]
+fn a_signature_travels_in_no_note() {
+    let lab = judged();
+    assert!(lab.read(".lab/runs/1/record.json").contains("\"signature\": \"hmac-sha256:"));
+    lab.lab("keep -m better").is(0);
+    assert!(lab.read(".lab/runs/1/record.json").contains("\"signature\": \"hmac-sha256:"));
+    let note = lab.git("notes --ref=lab show HEAD");
+    assert!(note.contains("better") && !note.contains("signature"), "{note}");
+}
+
+#[test]
+fn an_unfinished_decision_that_came_with_a_folder_moves_no_head() {
+    // A record of another repository's kernel, and the intent to undo its keep.
+    let lab = judged();
+    lab.lab("keep -m better").is(0);
+    lab.git("clone -q . ../other");
+    let kept = lab.read(".lab/runs/1/record.json").replace("\"kernel.cu\"", "\"../other/kernel.cu\"");
+    let own = lab.read(".lab/runs/1/record.json");
+    let intent = r#"{"what": "undo", "run": 1, "on_disk": null}"#;
+    let heads = || (lab.head(), lab.git("-C ../other rev-parse HEAD"));
+    let before = heads();
+    for (record, intent) in [
+        (&own, intent.as_bytes().to_vec()),
+        (&own, br#"{"what": "undo", "run": 1, "on_disk": null, "signature": "hmac-sha256:00"}"#.to_vec()),
+        (&kept, intent.as_bytes().to_vec()),
+        (&kept, signed(Purpose::Intent, intent)),
+    ] {
+        lab.write(".lab/runs/1/record.json", record);
+        lab.write(".lab/unfinished.json", intent);
+        for output in every_command(&lab) {
+            assert!(output.code != 0 || output.out.contains("kernel.cu"), "{output:?}");
+        }
+        assert_eq!(heads(), before);
+    }
+    lab.write(".lab/unfinished.json", intent);
+    lab.lab("undo").is(1).says("unfinished.json is foreign").says("and remove it");
+    fs::remove_file(lab.path(".lab/unfinished.json")).unwrap();
+    lab.write(".lab/runs/1/record.json", own);
+    lab.lab("undo").is(0);
+    assert_ne!(lab.head(), before.0);
+}
+
+#[test]
+fn without_a_place_for_the_key_a_run_is_judged_and_says_why_it_cannot_be_kept() {
+    let lab = Lab::new();
+    lab.write("kernel.cu", "// better\n");
+    lab.write("../file", "");
+    let without_key = |args: &str| {
+        let mut command = lab.plain_lab_command(args);
+        command.env("LAB_KEY_FILE", lab.path("../file/key"));
+        finish(command.spawn().unwrap())
+    };
+    without_key("run")
+        .is(0)
+        .says("the record is not signed, so the run cannot be decided")
+        .says("../file/key");
+    without_key("keep -m x").is(1).says("run 1 is foreign");
+    lab.lab("run").is(0);
+    lab.lab("keep -m x").is(0);
+}
+
+#[test]
+fn the_key_is_for_its_owner_only_and_in_no_repository() {
+    use std::os::unix::fs::PermissionsExt;
+    let lab = Lab::new();
+    let mut command = lab.plain_lab_command("run");
+    command.env_remove("LAB_KEY_FILE");
+    finish(command.spawn().unwrap()).is(0);
+    let key = lab.path("../state/key");
+    assert_eq!(fs::metadata(&key).unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(lab.read("../state/key").trim().len() == 64);
+}
+
+#[test]
+fn a_run_folder_with_the_last_number_is_named() {
+    let lab = judged();
+    fs::create_dir(lab.path(&format!(".lab/runs/{}", u64::MAX))).unwrap();
+    assert_ne!(lab.lab("run").says("18446744073709551615 is the last number: remove that folder").code, 0);
+}

@@ -1,0 +1,256 @@
+//! `--json`: a script gets one object for every answer, also for an error, and it keeps to docs/json.schema.json
+//! ([`crate::lab::CommandOutput::json`] checks that in every story).
+
+use crate::auto::in_turns;
+use crate::lab::{CommandOutput, Lab, finish};
+use serde_json::{Value, json};
+use std::fs;
+
+/// Each command that has `--json`, as a script would call it.
+const COMMANDS: [&str; 15] = [
+    "run",
+    "run --decide -m x",
+    "measure",
+    "bench",
+    "check",
+    "keep -m x",
+    "discard -m x",
+    "undo",
+    "rules",
+    "rules -m x",
+    "describe HEAD -m x",
+    "restore HEAD",
+    "log",
+    "doctor",
+    "probe --device cpu",
+];
+
+/// The error of an answer, which is on stderr too.
+#[track_caller]
+fn error(output: &CommandOutput) -> String {
+    let text = output.json()["error"].as_str().unwrap_or_else(|| panic!("no error in {output:?}")).to_owned();
+    let first = text.lines().next().unwrap_or_default();
+    assert!(output.err.contains(first), "{first} is not on stderr: {output:?}");
+    text
+}
+
+#[test]
+fn a_script_judges_decides_and_looks_back() {
+    let lab = Lab::new();
+    lab.write("kernel.cu", "// faster\n");
+    in_turns(&lab, 1.0213, "faster");
+    let run = lab.lab("run --json").is(0).json();
+    assert_eq!(
+        (&run["schema_version"], &run["command"], &run["error"]),
+        (&json!(1), &json!("run"), &Value::Null)
+    );
+    assert_eq!((&run["outcome"], &run["decision"]), (&json!("pass"), &Value::Null));
+    assert_eq!(run["ratio"], json!({ "value": 1.0213, "low": 1.0193, "high": 1.0233 }));
+    assert_eq!((&run["speed"], &run["against"]), (&json!("faster"), &json!("incumbent")));
+
+    let kept = lab.lab("keep --json -m 'Wider tiles' --trailer 'Confidence: high'").is(0).json();
+    assert_eq!((&kept["run"], &kept["outcome"]), (&run["run"], &json!("pass")), "the run that was decided");
+    let decision = &kept["decision"];
+    assert_eq!(decision["commit"], json!(lab.head()));
+    assert_eq!((&decision["status"], &decision["description"]), (&json!("keep"), &json!("Wider tiles")));
+    assert_eq!(decision["trailers"][0], json!({ "key": "Confidence", "value": "high" }));
+    assert_eq!(decision["row"]["throughput_sps"], json!(1000.0));
+
+    let undone = lab.lab("undo --json").is(0).json();
+    assert_eq!((&undone["run"], &undone["undone"]["status"]), (&run["run"], &json!("keep")));
+    let discarded = lab.lab("discard --json -m 'Not now'").is(0).json();
+    assert_eq!(discarded["decision"]["status"], "discard");
+    let attempt = discarded["decision"]["commit"].as_str().unwrap().to_owned();
+    let described = lab.lab(&format!("describe {attempt} -m 'Not yet' --json")).is(0).json();
+    assert_eq!(
+        (&described["row"]["description"], &described["before"]),
+        (&json!("Not yet"), &json!("Not now"))
+    );
+    let restored = lab.lab(&format!("restore {attempt} --json")).is(0).json();
+    assert_eq!((&restored["commit"], &restored["changed"]), (&json!(attempt), &json!(true)));
+    assert_eq!(lab.read("kernel.cu"), "// faster\n");
+    let log = lab.lab("log --json").is(0).json();
+    let experiment = &log["experiments"][0];
+    assert_eq!((&experiment["description"], &experiment["status"]), (&json!("Not yet"), &json!("discard")));
+    assert!((experiment["ratio"]["value"].as_f64().unwrap() - 1.0213).abs() < 1e-9, "{experiment}");
+
+    lab.write("kernel.cu", "// nobody judged these\n");
+    let unjudged = lab.lab("discard --json --unjudged -m away").is(0).json();
+    assert_eq!((&unjudged["run"], &unjudged["decision"]["status"]), (&Value::Null, &json!("discard")));
+    assert_eq!(lab.lab("rules --json").is(0).json()["changed"], json!([]));
+}
+
+#[test]
+fn what_the_harness_said_is_in_the_answer() {
+    let lab = Lab::new();
+    lab.write("kernel.cu", "// wrong\n");
+    lab.harness(
+        "echo 'kernel.cu:3:7: warning: unused'; echo 'registers: 168'; echo 'spill_bytes: 0'; echo 'shared_bytes: 1024'\n\
+         echo 'workload: rows=3 T=f32 kernel_us=4.5 gbps=nan correctness=pass'; echo 'caveat: the clocks moved'\n\
+         echo 'first_failure: y[3]: 1 is not 2'; echo 'y_error: inf limit=1 at=y[3,~0]'; echo 'correctness: fail'",
+    );
+    let run = lab.lab("run --json").is(1).json();
+    assert_eq!((&run["outcome"], &run["correctness"]), (&json!("fail"), &json!("fail")));
+    assert_eq!([&run["registers"], &run["spill_bytes"], &run["shared_bytes"]], [168, 0, 1024]);
+    assert_eq!(
+        run["workloads"],
+        json!([{ "rows": 3, "T": "f32", "kernel_us": 4.5, "gbps": null, "correctness": "pass" }])
+    );
+    assert_eq!(run["first_failure"], "y[3]: 1 is not 2");
+    assert_eq!(run["caveats"], json!(["the clocks moved"]));
+    assert_eq!(
+        run["gates"],
+        json!([{ "name": "y_error", "value": null, "limit": 1.0, "pass": false, "at": "y[3, 0]" }])
+    );
+    let message =
+        json!({ "file": "kernel.cu", "line": 3, "column": 7, "severity": "warning", "message": "unused" });
+    assert_eq!(run["diagnostics"], json!([message]));
+    assert_eq!((&run["ratio"], &run["speed"], &run["against"]), (&Value::Null, &Value::Null, &Value::Null));
+}
+
+#[test]
+fn a_kernel_that_does_not_build_has_an_outcome_of_its_own() {
+    let lab = Lab::empty();
+    let rmsnorm = concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/rmsnorm/");
+    for entry in fs::read_dir(rmsnorm).unwrap().flatten().filter(|entry| entry.path().is_file()) {
+        fs::copy(entry.path(), lab.path(entry.file_name().to_str().unwrap())).unwrap();
+    }
+    lab.write("lab.toml", "device = \"cpu\"\n");
+    lab.git("add -A");
+    lab.git("commit -qm start");
+    let kernel = lab.read("kernel.cu");
+    lab.write("kernel.cu", format!("#error \"no tiles\"\n{kernel}"));
+    let run = lab.lab("run --json").is(2).json();
+    assert_eq!((&run["outcome"], &run["correctness"]), (&json!("build_error"), &json!("fail")));
+    let first = &run["diagnostics"][0];
+    assert_eq!((&first["line"], &first["severity"]), (&json!(1), &json!("error")), "{run}");
+    assert!(first["message"].as_str().unwrap().contains("no tiles"));
+    let left = lab.lab("run --decide -m x --json").is(12).json();
+    assert_eq!((&left["outcome"], &left["decision"]["status"]), (&json!("build_error"), &json!("undecided")));
+}
+
+#[test]
+fn a_script_knows_by_the_exit_code_what_was_decided() {
+    let lab = Lab::new();
+    in_turns(&lab, 1.05, "faster");
+    lab.write("kernel.cu", "// faster\n");
+    let kept = lab.lab("run --decide -m faster --json").is(10).json();
+    assert_eq!(kept["decision"]["commit"], json!(lab.head()));
+    assert_eq!((&kept["decision"]["status"], &kept["exit_code"]), (&json!("keep"), &json!(10)));
+    in_turns(&lab, 0.95, "slower");
+    lab.write("kernel.cu", "// slower\n");
+    let discarded = lab.lab("run --decide -m slower --json").is(11).json();
+    assert_eq!(discarded["decision"]["status"], "discard");
+    assert_eq!(discarded["ratio"]["value"], 0.95);
+    lab.write("kernel.cu", "// crashes\n");
+    lab.harness("kill -SEGV $$");
+    let left = lab.lab("run --decide -m crashes --json").is(12).json();
+    assert_eq!(
+        (&left["decision"]["status"], &left["decision"]["why"]),
+        (&json!("undecided"), &json!("it crashed"))
+    );
+    assert_eq!(left["outcome"], "crash");
+    // A decision that git refuses is the user's.
+    in_turns(&lab, 1.05, "faster");
+    lab.write("kernel.cu", "// refused\n");
+    lab.script(".git/hooks/pre-commit", "echo 'the hook says no' >&2; exit 1");
+    let refused = lab.lab("run --decide -m refused --json").is(12).json();
+    assert_eq!(refused["decision"]["status"], "undecided");
+    assert!(refused["decision"]["why"].as_str().unwrap().contains("the hook says no"), "{refused}");
+    assert_eq!(lab.read("kernel.cu"), "// refused\n");
+}
+
+/// In each of these places a command fails, and says so in JSON.
+#[test]
+fn errors_are_json_wherever_the_command_runs() {
+    let outside = Lab::new();
+    fs::remove_dir_all(outside.path(".git")).unwrap();
+    let empty = Lab::empty();
+    let wrong = Lab::new();
+    wrong.write("lab.toml", "kernel = 1\n");
+    for (place, lab) in
+        [("outside of git", &outside), ("an empty repository", &empty), ("a wrong lab.toml", &wrong)]
+    {
+        for command in COMMANDS {
+            let output = lab.lab(&format!("{command} --json"));
+            let answer = output.json();
+            let name = command.split(' ').next().unwrap().replace("bench", "measure");
+            assert_eq!(answer["command"], json!(name), "`lab {command}` in {place}");
+            // A missing kernel is no error of these; `doctor` reports what is missing.
+            if !matches!(name.as_str(), "doctor" | "probe" | "log" | "rules") {
+                assert_ne!(output.code, 0, "`lab {command}` in {place}: {output:?}");
+                error(&output);
+            }
+        }
+    }
+    assert!(error(&outside.lab("log --json").is(1)).contains("no git repository at"));
+}
+
+#[test]
+fn wrong_arguments_are_json_too() {
+    let lab = Lab::new();
+    for command in COMMANDS {
+        let output = lab.lab(&format!("{command} --json --no-such-option")).is(64);
+        assert!(error(&output).contains("--no-such-option"), "{output:?}");
+    }
+    assert!(error(&lab.lab("keep --json").is(64)).contains("--message"));
+    let unknown = lab.lab("--json").is(64);
+    assert_eq!((unknown.json()["command"].clone(), error(&unknown).is_empty()), (Value::Null, false));
+    // What follows `--` is no option.
+    let output = lab.lab("run -- --json");
+    assert!(output.out.is_empty() && output.err.contains("--json is not there"), "{output:?}");
+}
+
+#[test]
+fn a_refusal_is_json() {
+    let lab = Lab::new();
+    assert!(!error(&lab.lab("undo --json").is(1)).is_empty());
+    assert!(!error(&lab.lab("keep -m x --json").is(1)).is_empty());
+    assert!(!error(&lab.lab("restore nothing --json").is(1)).is_empty());
+    assert!(!error(&lab.lab("describe nothing -m x --json").is(1)).is_empty());
+    lab.git("clone -q . ../clone");
+    let mut command = lab.lab_command("run --json");
+    command.current_dir(lab.path("../clone"));
+    assert!(error(&finish(command.spawn().unwrap()).is(64)).contains("you have not trusted it yet"));
+}
+
+/// JSON is whole where names are no UTF-8 and figures are not finite.
+#[test]
+fn odd_names_and_figures_break_no_answer() {
+    use std::os::unix::ffi::OsStrExt;
+    let mut lab = Lab::new();
+    let folder = lab.repo.with_file_name(std::ffi::OsStr::from_bytes(b"odd \xff\x9b folder"));
+    fs::rename(&lab.repo, &folder).unwrap();
+    lab.repo = folder;
+    lab.lab("trust").is(0);
+    lab.harness(
+        "echo 'throughput_sps: inf low=nan high=inf'; echo 'kernel_us: nan'; echo 'registers: nan'\n\
+         echo 'speed_ratio: inf low=nan high=inf'; echo 'workload: a=inf b= c'; echo 'correctness: pass'",
+    );
+    lab.write("kernel.cu", "// odd\n");
+    let run = lab.lab("run --json").is(3).json();
+    assert!(run["log"].as_str().unwrap().contains("odd \u{fffd}"), "{run}");
+    assert_eq!((&run["objective"]["value"], &run["registers"]), (&Value::Null, &Value::Null));
+    assert_eq!(run["workloads"], json!([{ "a": null, "b": "" }]));
+    lab.lab("run --json --decide -m odd").is(12).json();
+    lab.lab("discard --json -m odd").is(0).json();
+    let ledger = lab.read("results.tsv");
+    lab.write("results.tsv", ledger + "abc1234\tinf\tnan\tpass\tkeep\todd\n");
+    lab.lab("log --json").is(0).json();
+    lab.lab("describe abc1234 -m odder --json").json();
+}
+
+#[test]
+fn the_page_explains_every_key_of_the_schema() {
+    let page = include_str!("../../docs/json.md");
+    let schema: Value = serde_json::from_str(include_str!("../../docs/json.schema.json")).unwrap();
+    let mut missing = Vec::new();
+    for name in crate::schema::definitions() {
+        for key in schema["$defs"][name]["properties"].as_object().into_iter().flatten().map(|(key, _)| key) {
+            if !page.contains(&format!("`{key}`")) {
+                missing.push(format!("{name}.{key}"));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "docs/json.md lacks {missing:?}");
+}

@@ -1,0 +1,285 @@
+//! A folder from a stranger: no link of it is followed, and no file of it is opened that is not a plain one of a fair size.
+
+use crate::lab::{CommandOutput, Lab, finish};
+use std::fs;
+use std::os::unix::fs::symlink;
+
+/// What lies outside of the repository and must stay as it is.
+const RC: &str = "# mine\n";
+
+/// A repository with a judged kernel, beside `../home/.bashrc` and a folder `../stuff` with a file.
+fn judged() -> Lab {
+    let lab = Lab::new();
+    lab.write("../home/.bashrc", RC);
+    fs::create_dir(lab.path("../stuff")).unwrap();
+    lab.write("../stuff/mine", "mine");
+    lab.write("kernel.cu", "// better\n");
+    lab.lab("run").is(0);
+    lab
+}
+
+#[track_caller]
+fn outside_is_untouched(lab: &Lab) {
+    assert_eq!(lab.read("../home/.bashrc"), RC);
+    let names: Vec<_> =
+        fs::read_dir(lab.path("../stuff")).unwrap().flatten().map(|e| e.file_name()).collect();
+    assert_eq!((names, lab.read("../stuff/mine").as_str()), (vec!["mine".into()], "mine"));
+}
+
+/// Every command that opens the repository. The last arguments are those that decide.
+const COMMANDS: [&str; 11] = [
+    "run",
+    "check",
+    "log",
+    "log --append-missing",
+    "keep -m x",
+    "discard -m x",
+    "discard -m x --unjudged",
+    "undo",
+    "restore HEAD",
+    "describe HEAD -m x",
+    "rules -m x",
+];
+
+pub fn every_command(lab: &Lab) -> Vec<CommandOutput> {
+    COMMANDS.iter().map(|args| lab.lab(args)).collect()
+}
+
+#[test]
+fn a_lab_folder_that_is_a_link_is_refused() {
+    let lab = judged();
+    fs::rename(lab.path(".lab"), lab.path("../away")).unwrap();
+    symlink("../stuff", lab.path(".lab")).unwrap();
+    for output in every_command(&lab) {
+        assert_ne!(output.code, 0, "{output:?}");
+        output.says(".lab is a link").says("remove it");
+    }
+    outside_is_untouched(&lab);
+    fs::remove_file(lab.path(".lab")).unwrap();
+    lab.write(".lab", "a file");
+    lab.lab("log").is(1).says(".lab is no folder");
+}
+
+#[test]
+fn a_lab_folder_that_git_tracks_is_refused() {
+    let lab = judged();
+    lab.git("add -f .lab");
+    for output in every_command(&lab) {
+        assert_ne!(output.code, 0, "{output:?}");
+        output.says("git tracks files in .lab").says("`git rm -r --cached .lab`");
+    }
+    lab.git("rm -qr --cached .lab");
+    lab.lab("keep -m better").is(0);
+    // Also where the folder itself is not there yet.
+    lab.git("add -f .lab/runs/1/record.json");
+    fs::remove_dir_all(lab.path(".lab")).unwrap();
+    lab.lab("run").is(64).says("git tracks files in .lab (.lab/runs/1/record.json)");
+    assert!(!lab.path(".lab").exists());
+}
+
+#[test]
+fn links_below_the_lab_folder_are_not_followed() {
+    for name in ["screen.lock", "decide.lock", "unfinished.json", "refusals.jsonl", "runs/index.jsonl"] {
+        let lab = judged();
+        let path = lab.path(".lab").join(name);
+        let _ = fs::remove_file(&path);
+        symlink(lab.path("../home/.bashrc"), &path).unwrap();
+        every_command(&lab);
+        outside_is_untouched(&lab);
+    }
+    for name in ["runs", "runs/1", "runs/2", "standby", "incumbent"] {
+        let lab = judged();
+        let path = lab.path(".lab").join(name);
+        let _ = fs::remove_dir_all(&path);
+        symlink(lab.path("../stuff"), &path).unwrap();
+        every_command(&lab);
+        outside_is_untouched(&lab);
+    }
+    for name in ["record.json", "run.log", "kernel.cu", "held-out"] {
+        let lab = judged();
+        let path = lab.path(".lab/runs/1").join(name);
+        let _ = fs::remove_file(&path);
+        symlink(lab.path("../home/.bashrc"), &path).unwrap();
+        every_command(&lab);
+        outside_is_untouched(&lab);
+    }
+}
+
+#[test]
+fn a_lock_that_is_a_link_is_named_with_the_remedy() {
+    let lab = judged();
+    fs::remove_file(lab.path(".lab/decide.lock")).unwrap_or_default();
+    symlink(lab.path("../home/.bashrc"), lab.path(".lab/decide.lock")).unwrap();
+    lab.lab("keep -m x").is(1).says("decide.lock is a link, and lab follows no link there: remove it");
+    fs::remove_file(lab.path(".lab/decide.lock")).unwrap();
+    lab.lab("keep -m x").is(0);
+}
+
+#[test]
+fn a_hard_link_is_not_written_through() {
+    let lab = judged();
+    fs::remove_file(lab.path(".lab/decide.lock")).unwrap_or_default();
+    fs::hard_link(lab.path("../home/.bashrc"), lab.path(".lab/decide.lock")).unwrap();
+    lab.lab("keep -m x").is(1).says("is a hard link");
+    outside_is_untouched(&lab);
+}
+
+#[test]
+fn a_ledger_that_is_a_link_is_neither_written_nor_read() {
+    let lab = judged();
+    symlink("../home/.bashrc", lab.path("results.tsv")).unwrap();
+    lab.lab("keep -m better").is(0).says("results.tsv is a link").says("`lab log --append-missing`");
+    outside_is_untouched(&lab);
+    lab.lab("log").is(0).says("results.tsv is a link");
+    lab.lab("describe HEAD -m other").is(1);
+    outside_is_untouched(&lab);
+    fs::remove_file(lab.path("results.tsv")).unwrap();
+    lab.lab("log --append-missing").is(0).says("1 missing rows added");
+    assert_eq!(lab.rows(), ["1000.0 | 1000.0 | pass | keep | better"]);
+}
+
+#[test]
+fn pipes_in_place_of_files_make_no_command_hang() {
+    let lab = judged();
+    lab.lab("keep -m better").is(0);
+    lab.write("kernel.cu", "// next\n");
+    lab.lab("run").is(0);
+    for name in [
+        ".lab/decide.lock",
+        ".lab/screen.lock",
+        ".lab/unfinished.json",
+        ".lab/refusals.jsonl",
+        ".lab/runs/index.jsonl",
+        ".lab/runs/2/record.json",
+        ".lab/runs/2/run.log",
+        ".lab/runs/2/kernel.cu",
+        "results.tsv",
+        "results.cpu.tsv",
+        "problem.toml",
+        "reference.py",
+    ] {
+        let kept = fs::read(lab.path(name)).ok();
+        fs::remove_file(lab.path(name)).unwrap_or_default();
+        lab.sh(&format!("mkfifo {name}")).is(0);
+        for args in ["log", "keep -m x", "undo", "run"] {
+            lab.lab(args);
+        }
+        fs::remove_file(lab.path(name)).unwrap_or_default();
+        if let Some(kept) = kept {
+            lab.write(name, kept);
+        }
+    }
+}
+
+#[test]
+fn a_clone_with_links_as_inputs_reads_nothing_outside() {
+    let lab = Lab::new();
+    lab.write("../home/secret.cu", "// a secret\n");
+    lab.git("clone -q . ../clone");
+    let clone = |args: &str| {
+        let mut command = lab.plain_lab_command(args);
+        command.current_dir(lab.path("../clone"));
+        finish(command.spawn().unwrap())
+    };
+    let at = |name: &str| lab.path("../clone").join(name);
+    fs::remove_file(at("lab.toml")).unwrap();
+    fs::write(at("problem.toml"), "").unwrap();
+    fs::remove_file(at("kernel.cu")).unwrap();
+    symlink("../home/secret.cu", at("kernel.cu")).unwrap();
+    clone("run").is(2).says("kernel.cu is a link that leads out of the repository").says("`lab trust`");
+    clone("discard -m x --unjudged").is(1).says("leads out of");
+    clone("restore HEAD").is(1).says("leads out of");
+    assert_eq!(lab.read("../home/secret.cu"), "// a secret\n");
+    assert!(!at(".lab/runs/1/kernel.cu").exists());
+    // Every other input too.
+    fs::remove_file(at("kernel.cu")).unwrap();
+    fs::write(at("kernel.cu"), "#include \"tile.cuh\"\n").unwrap();
+    symlink("../home/secret.cu", at("tile.cuh")).unwrap();
+    clone("run").is(2).says("tile.cuh is a link that leads out of the repository");
+    fs::remove_file(at("tile.cuh")).unwrap();
+    for name in ["problem.toml", "reference.cu", "reference.py"] {
+        fs::remove_file(at(name)).unwrap_or_default();
+        symlink("/dev/zero", at(name)).unwrap();
+        clone("run").is(2).says(&format!("{name} is a link that leads out of the repository"));
+        fs::remove_file(at(name)).unwrap();
+        fs::write(at("problem.toml"), "").unwrap();
+    }
+    // Of a file that an include line names outside, not even the hash is recorded.
+    fs::write(at("kernel.cu"), "#include \"../home/secret.cu\"\n").unwrap();
+    clone("run");
+    let record = fs::read_to_string(at(".lab/runs/1/record.json")).unwrap();
+    let record: serde_json::Value = serde_json::from_str(&record).unwrap();
+    let outside = record["inputs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|file| file["path"].as_str().unwrap().ends_with("secret.cu"));
+    assert!(outside.unwrap()["hash"].is_null(), "{outside:?}");
+    symlink("/dev/zero", at("lab.toml")).unwrap();
+    clone("run").is(64).says("lab.toml").says("leads out of");
+    clone("trust").is(1).says("leads out of");
+    fs::remove_file(at("lab.toml")).unwrap();
+}
+
+#[test]
+fn many_links_to_one_large_header_do_not_fill_the_memory() {
+    let lab = Lab::new();
+    lab.write("large.h", vec![b' '; 7 << 20]);
+    let mut kernel = String::new();
+    for at in 0..500 {
+        symlink("large.h", lab.path(&format!("h{at}.h"))).unwrap();
+        kernel += &format!("#include \"h{at}.h\"\n");
+    }
+    lab.write("kernel.cu", kernel);
+    let output = lab.sh("ulimit -v 1500000; \"$LAB\" run");
+    assert_eq!(output.code, 2, "{output:?}");
+    output.says("kernel.cu and the files that it needs have more than 64 MiB together");
+}
+
+#[test]
+fn an_endless_list_of_includes_ends() {
+    let lab = Lab::new();
+    let kernel: String = (0..300_000).map(|at| format!("#include \"{at}\"\n")).collect();
+    lab.write("kernel.cu", kernel);
+    lab.lab("run").is(2).says("has more than 10000 include lines");
+}
+
+#[test]
+fn the_harness_reads_no_device_in_place_of_a_problem() {
+    let lab = Lab::new();
+    symlink("/dev/zero", lab.path("problem.toml")).unwrap();
+    let output = lab.sh("ulimit -v 1500000; \"$LAB\" harness . --device cpu");
+    assert_eq!(output.code, 64, "{output:?}");
+    output.says("is no plain file");
+}
+
+#[test]
+fn gits_own_list_of_excluded_files_is_not_written_through_a_link() {
+    let lab = Lab::new();
+    lab.write("../home/.bashrc", RC);
+    fs::remove_file(lab.path(".git/info/exclude")).unwrap();
+    symlink(lab.path("../home/.bashrc"), lab.path(".git/info/exclude")).unwrap();
+    lab.lab("run").says("exclude is a link, and lab follows no link there");
+    assert_eq!(lab.read("../home/.bashrc"), RC);
+}
+
+#[test]
+fn a_record_of_any_size_or_shape_is_left_out_in_words() {
+    let lab = judged();
+    let path = lab.path(".lab/runs/1/record.json");
+    let file = fs::File::create(&path).unwrap();
+    file.set_len(1 << 40).unwrap();
+    lab.lab("log").is(0).says("has 1099511627776 bytes: at most");
+    fs::write(&path, "[".repeat(1 << 20)).unwrap();
+    lab.lab("log").is(0).says("run 1 is left out");
+    fs::write(&path, "[],".repeat(5 << 20)).unwrap();
+    let output = lab.sh("ulimit -v 1500000; \"$LAB\" log");
+    assert_eq!(output.code, 0, "{output:?}");
+    // The same of an index, and of what decisions changed.
+    for name in [".lab/runs/index.jsonl", ".lab/decide.lock", ".lab/refusals.jsonl", ".lab/unfinished.json"] {
+        fs::File::create(lab.path(name)).unwrap().set_len(1 << 40).unwrap();
+        let output = lab.sh("ulimit -v 1500000; \"$LAB\" log; \"$LAB\" run; \"$LAB\" keep -m x");
+        assert!(!output.err.contains("panicked") && !output.err.contains("memory"), "{name}: {output:?}");
+        fs::remove_file(lab.path(name)).unwrap();
+    }
+}
