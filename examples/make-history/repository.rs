@@ -245,6 +245,7 @@ fn record(at: usize, commit: &str, row: Row, series: &str) -> Result<Record> {
             description: row.description.clone(),
             trailers: Vec::new(),
             decided: when,
+            order: 0,
             commit: Some(commit.to_owned()),
             made: (row.status == Status::Keep).then_some(true),
             row: Some(row),

@@ -41,8 +41,11 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
         Err(_) if !is_meant && (options.all || options.append_missing) => Project::of_any(&here()?)?,
         meant => meant?,
     };
-    if let Some(done) = decide::resume(&project)? {
-        complain(&done);
+    // What cannot be finished now is told, and the experiments are listed all the same.
+    match decide::resume(&project) {
+        Ok(Some(done)) => complain(&done),
+        Ok(None) => {}
+        Err(error) => complain(&format!("{error:#}")),
     }
     if options.append_missing {
         let added = decide::append_missing(&project)?;

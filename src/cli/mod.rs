@@ -140,6 +140,24 @@ pub fn main() -> ExitCode {
             return if error.use_stderr() { code(Exit::Usage) } else { ExitCode::SUCCESS };
         }
     };
+    let judges = !matches!(
+        cli.command,
+        Some(
+            Command::HarnessCompiler
+                | Command::HarnessWorker
+                | Command::Supervise(_)
+                | Command::Completions(_)
+        )
+    );
+    let ended = command(cli);
+    if judges {
+        // A judge that was ended in the middle of a build could not remove the files of its compiler.
+        lab_judge::judge::remove_unused();
+    }
+    ended
+}
+
+fn command(cli: Cli) -> ExitCode {
     let outcome = match cli.command {
         None => {
             here().and_then(|from| screen::screen(&from, cli.kernel.kernel.as_deref(), cli.appearance.into()))

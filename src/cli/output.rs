@@ -72,8 +72,15 @@ pub fn failed(why: &str, exit: impl Into<u8>) -> ExitCode {
     ExitCode::from(exit)
 }
 
-/// Reports why nothing was decided, and returns the exit code.
+/// Reports why nothing was decided, and returns the exit code. What an earlier lab began and this command asked for again is
+/// done: that is a success, except with `--json`, because the answer lacks the keys of the command.
 pub fn refused(refusal: &Refusal) -> ExitCode {
+    if let Refusal::Resumed { text, is_as_asked: true } = refusal
+        && !is_json()
+    {
+        say(text);
+        return ExitCode::SUCCESS;
+    }
     failed(&refusal.to_string(), FAILED)
 }
 

@@ -1,6 +1,6 @@
 //! `lab restore`: puts an older kernel.cu on disk.
 
-use super::{JsonArg, answer, here, open, say};
+use super::{JsonArg, answer, here, open, refused, say};
 use anyhow::{Context, Result};
 use clap::Args;
 use lab_core::decide::{self, Restored};
@@ -52,7 +52,10 @@ pub fn main(options: &RestoreArgs) -> Result<ExitCode> {
             (project, named, None)
         }
     };
-    let restored = decide::restore(&project, &named.commit)?;
+    let restored = match decide::restore(&project, &named.commit) {
+        Ok(restored) => restored,
+        Err(refusal) => return Ok(refused(&refusal)),
+    };
     if options.json.json {
         let Restored { commit, subject, saved, changed } = restored;
         let (kernel, kernel_of_experiment) = (project.kernel_name, other);

@@ -8,6 +8,7 @@ use super::{JsonArg, KernelArg, answer, code, complain, failed, open, say, say_b
 use clap::Args;
 use lab_core::objective::Objective;
 use lab_core::project::Project;
+use lab_core::run::experiment::Status;
 use lab_core::run::record::Record;
 use lab_core::run::verdict::{Outcome, Verdict};
 use lab_core::run::{Reason, RunId};
@@ -86,6 +87,9 @@ pub fn judged(options: &RunArgs, reason: Reason, more: impl Fn(&Record) -> Optio
         Ok(project) => project,
         Err(error) => return failed(&format!("{error:#}"), Exit::Usage),
     };
+    if let Some(exit) = go_on(&project, options) {
+        return exit;
+    }
     let record = match judge(&project, options, reason) {
         Ok(record) => record,
         Err(error) => return failed(&error.to_string(), error.exit()),
@@ -115,6 +119,28 @@ pub fn judged(options: &RunArgs, reason: Reason, more: impl Fn(&Record) -> Optio
         ruling.tell(&project);
     }
     code(exit)
+}
+
+/// Goes on first with the decision of a lab that was killed, and says so. A run that is to be decided by rule stops there:
+/// its exit code is returned.
+fn go_on(project: &Project, options: &RunArgs) -> Option<ExitCode> {
+    let (text, status) = match lab_core::decide::resume_decision(project) {
+        Ok(resumed) => resumed?,
+        Err(error) => (format!("{error:#}"), None),
+    };
+    if !options.decide {
+        complain(&text);
+        return None;
+    }
+    let exit = match status {
+        Some(Status::Keep) => Exit::Kept,
+        Some(_) => Exit::Discarded,
+        None => Exit::Left,
+    };
+    Some(failed(
+        &format!("{text}; nothing else was done: repeat the command if it is still wanted"),
+        exit as u8,
+    ))
 }
 
 fn judge(project: &Project, options: &RunArgs, reason: Reason) -> std::result::Result<Record, NotRun> {

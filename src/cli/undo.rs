@@ -4,6 +4,7 @@ use super::{JsonArg, KernelArg, answer, open, refused, say};
 use anyhow::Result;
 use clap::Args;
 use lab_core::decide::{self, Undone};
+use lab_core::project::Project;
 use lab_core::repo::short;
 use lab_core::run::RunId;
 use lab_core::run::experiment::Status;
@@ -39,23 +40,25 @@ struct UndoneReport {
 
 pub fn main(options: &UndoArgs) -> Result<ExitCode> {
     let project = open(options.kernel.kernel.as_deref())?;
-    match decide::undo(&project, None) {
-        Ok(undone) if options.json.json => {
-            let Undone { run, status, description, commit, notes } = undone;
-            let undone = UndoneReport { status, commit, description };
-            Ok(answer(Exit::Passed, UndoAnswer { run, kernel: project.kernel_name, undone, notes }))
-        }
-        Ok(undone) => {
-            let (run, word) = (undone.run, undone.status.word());
-            say(&format!(
-                "run {run} of {} is undecided again: {word} {} '{}' is undone",
-                project.kernel_name,
-                short(&undone.commit),
-                undone.description
-            ));
-            undone.notes.iter().for_each(|note| say(&format!("  {note}")));
-            Ok(ExitCode::SUCCESS)
-        }
+    // Told before it counts as done: an undo of which nobody was told must not be followed by a second one.
+    match decide::undo_and_tell(&project, None, |undone| tell(&project, undone, options.json.json)) {
+        Ok(_) => Ok(ExitCode::SUCCESS),
         Err(refusal) => Ok(refused(&refusal)),
     }
+}
+
+fn tell(project: &Project, undone: &Undone, json: bool) {
+    let Undone { run, status, description, commit, notes } = undone.clone();
+    if json {
+        let (kernel, undone) = (project.kernel_name.clone(), UndoneReport { status, commit, description });
+        answer(Exit::Passed, UndoAnswer { run, kernel, undone, notes });
+        return;
+    }
+    say(&format!(
+        "run {run} of {} is undecided again: {} {} '{description}' is undone",
+        project.kernel_name,
+        status.word(),
+        short(&commit)
+    ));
+    notes.iter().for_each(|note| say(&format!("  {note}")));
 }

@@ -1,6 +1,7 @@
 //! The thread that reads keys. It waits for the terminal and for a command at once, so it uses no processor time while
 //! nobody types. It can be paused, and confirms the pause, before an editor or the shell gets the terminal.
 
+use crate::screen::inbox::{KeySender, UrgentSender};
 use lab_tui::event::{Event, TerminalEvent, UserInput};
 use ratatui::crossterm::event::{self, Event as Raw, KeyEventKind};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
@@ -19,6 +20,12 @@ const POLL: Duration = Duration::from_micros(50);
 /// may hold keys that the terminal will not report again.
 const POLL_AGAIN: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
+/// At most so many keys are read before the thread looks for a command: a long paste does not delay a pause.
+const KEYS: usize = 256;
+
+/// How long the thread leaves keys with the terminal before it looks again whether the main loop has caught up.
+const CATCH_UP: Timespec = Timespec { tv_sec: 0, tv_nsec: 2_000_000 };
+
 enum InputCommand {
     Pause(Sender<()>),
     GoOn,
@@ -30,11 +37,16 @@ pub struct InputThread {
 }
 
 impl InputThread {
-    pub fn start(events: Sender<Event>) -> std::io::Result<Self> {
+    pub fn start(events: KeySender, urgent: UrgentSender) -> std::io::Result<Self> {
         let (commands, inbox) = mpsc::channel();
         let wake = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
         let bell = Arc::clone(&wake);
-        thread::Builder::new().name("input".to_owned()).spawn(move || read(&events, &inbox, &bell))?;
+        thread::Builder::new().name("input".to_owned()).spawn(move || {
+            // The screen has closed, or the terminal is gone.
+            if read(&events, &inbox, &bell).is_err() {
+                let _ = urgent.send(TerminalEvent::Hangup);
+            }
+        })?;
         Ok(InputThread { commands: Some(commands), wake })
     }
 
@@ -69,52 +81,83 @@ impl Drop for InputThread {
     }
 }
 
-/// Runs until the screen or the terminal is gone.
-fn read(events: &Sender<Event>, commands: &Receiver<InputCommand>, bell: &OwnedFd) {
-    let mut again = false;
+/// Runs until the screen has closed. Returns an error if the terminal is gone.
+fn read(events: &KeySender, commands: &Receiver<InputCommand>, bell: &OwnedFd) -> std::io::Result<()> {
+    let mut taken = Taken::Nothing;
     loop {
-        let Some(terminal) = wait(bell, again.then_some(&POLL_AGAIN)) else { return lost(events) };
+        let full = events.is_full();
+        let ready = match (full, &taken) {
+            (true, _) => wait_for_bell(bell)?,
+            (false, Taken::Nothing) => wait(bell, None)?,
+            (false, Taken::All) => wait(bell, Some(&POLL_AGAIN))?,
+            (false, Taken::Part) => wait(bell, Some(&Timespec::default()))?,
+        };
         match commands.try_recv() {
             Ok(InputCommand::Pause(done)) => {
                 let _ = done.send(());
                 if !wait_for_go(commands) {
-                    return;
+                    return Ok(());
                 }
                 // Keys typed meanwhile belonged to the other program.
-                again = false;
+                taken = Taken::Nothing;
                 continue;
             }
             Ok(InputCommand::GoOn) | Err(mpsc::TryRecvError::Empty) => {}
-            Err(mpsc::TryRecvError::Disconnected) => return,
+            Err(mpsc::TryRecvError::Disconnected) => return Ok(()),
         }
-        if terminal || again {
-            match take(events) {
-                Ok(Some(keys)) => again = keys > 0,
-                Ok(None) => return,
-                Err(_) => return lost(events),
+        if !full && (ready || taken != Taken::Nothing) {
+            match take(events)? {
+                Some(now) => taken = now,
+                None => return Ok(()),
             }
         }
     }
 }
 
-/// Waits for input (`Some(true)`), a command, or until `most` has passed. `None` if the terminal is gone.
-fn wait(bell: &OwnedFd, most: Option<&Timespec>) -> Option<bool> {
+/// Waits for input (true), a command, or until `most` has passed. Returns an error if the terminal is gone.
+fn wait(bell: &OwnedFd, most: Option<&Timespec>) -> std::io::Result<bool> {
     let stdin = std::io::stdin();
     let mut fds = [PollFd::new(&stdin, PollFlags::IN), PollFd::new(bell, PollFlags::IN)];
     match poll(&mut fds, most) {
         Ok(_) | Err(Errno::INTR) => {}
-        Err(_) => return None,
+        Err(error) => return Err(error.into()),
     }
     let [terminal, bell_rang] = fds.map(|fd| fd.revents());
     if !bell_rang.is_empty() {
-        let _ = rustix::io::read(bell, &mut [0; 8]);
+        silence(bell);
     }
-    let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
-    (!terminal.intersects(gone)).then_some(terminal.contains(PollFlags::IN))
+    match terminal.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
+        true => Err(Errno::IO.into()),
+        false => Ok(terminal.contains(PollFlags::IN)),
+    }
 }
 
-/// Sends every waiting key as an event and returns their number. `None` if the screen has closed.
-fn take(events: &Sender<Event>) -> std::io::Result<Option<usize>> {
+/// Waits for a command, or a moment in which the main loop catches up. Never true: the terminal is not looked at.
+fn wait_for_bell(bell: &OwnedFd) -> std::io::Result<bool> {
+    match poll(&mut [PollFd::new(bell, PollFlags::IN)], Some(&CATCH_UP)) {
+        Ok(0) | Err(Errno::INTR) => {}
+        Ok(_) => silence(bell),
+        Err(error) => return Err(error.into()),
+    }
+    Ok(false)
+}
+
+fn silence(bell: &OwnedFd) {
+    let _ = rustix::io::read(bell, &mut [0; 8]);
+}
+
+/// What was read of the waiting keys.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Taken {
+    /// There was none.
+    Nothing,
+    All,
+    /// More may wait.
+    Part,
+}
+
+/// Sends waiting keys as events. `None` if the screen has closed.
+fn take(events: &KeySender) -> std::io::Result<Option<Taken>> {
     let mut keys = 0;
     while event::poll(POLL)? {
         keys += 1;
@@ -130,8 +173,11 @@ fn take(events: &Sender<Event>) -> std::io::Result<Option<usize>> {
         if events.send(event).is_err() {
             return Ok(None);
         }
+        if keys >= KEYS {
+            return Ok(Some(Taken::Part));
+        }
     }
-    Ok(Some(keys))
+    Ok(Some(if keys > 0 { Taken::All } else { Taken::Nothing }))
 }
 
 /// Waits for the end of a pause, in which keys belong to another program. False if the screen has closed.
@@ -143,9 +189,4 @@ fn wait_for_go(commands: &Receiver<InputCommand>) -> bool {
             Err(_) => return false,
         }
     }
-}
-
-/// Reports that the terminal is gone.
-fn lost(events: &Sender<Event>) {
-    let _ = events.send(Event::Terminal(TerminalEvent::Hangup));
 }

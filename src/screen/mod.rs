@@ -5,6 +5,7 @@ pub mod appearance_files;
 pub mod editor;
 pub mod executor;
 pub mod highlighter;
+pub mod inbox;
 pub mod input;
 pub mod layout_file;
 pub mod repository_worker;
@@ -18,6 +19,7 @@ pub mod view_loader;
 mod watchdog;
 
 use crate::screen::executor::Executor;
+use crate::screen::inbox::Inbox;
 use crate::screen::input::InputThread;
 use crate::screen::repository_worker::Opening;
 use crate::screen::settings_worker::UserFiles;
@@ -35,19 +37,19 @@ use lab_tui::request::Preferences;
 use lab_tui::request::Spot;
 use lab_tui::state::{Now, Setup};
 use lab_tui::status::MessageLevel;
-use lab_tui::{open, update, view};
+use lab_tui::{open, update, uses_geometry, view};
 use rustix::process::{Signal, kill_current_process_group};
+use signal_hook::consts::SIGHUP;
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Sender};
 use std::time::{Duration, Instant};
 
 /// The shortest time between two frames that show data. A key is drawn at once.
 const FRAME: Duration = Duration::from_millis(16);
 
-/// At most this much time, and this many events, pass before a frame is drawn.
+/// At most this much time passes before a frame is drawn, however many keys wait.
 const TURN: Duration = Duration::from_millis(8);
-const TURN_EVENTS: usize = 256;
 
 /// How long the loop waits if the model asks for no timer.
 const IDLE: Duration = Duration::from_secs(24 * 60 * 60);
@@ -67,9 +69,18 @@ pub struct Ended {
     pub signal: Option<i32>,
 }
 
-/// Opens the screen and returns when it is closed. The terminal is restored in any case.
+/// Opens the screen and returns when it is closed. The terminal is restored in any case. A terminal that was closed counts as
+/// SIGHUP, which may come later than the first error.
 pub fn run(project: Arc<Project>, opening: Opening, user: User) -> io::Result<Ended> {
-    let (events, inbox) = mpsc::channel();
+    match show(project, opening, user) {
+        Err(error) if terminal::is_gone(&error) => Ok(Ended { signal: Some(SIGHUP) }),
+        ended => ended,
+    }
+}
+
+fn show(project: Arc<Project>, opening: Opening, user: User) -> io::Result<Ended> {
+    let (events, receiver) = mpsc::channel();
+    let inbox = Inbox::new(events.clone(), receiver);
     install_panic_hook(events.clone());
     let mut model = Model::new(Setup::of(&project), user.preferences.theme.clone(), TimeZone::system());
     model.adopt(user.preferences);
@@ -86,12 +97,13 @@ pub fn run(project: Arc<Project>, opening: Opening, user: User) -> io::Result<En
         opened: Instant::now(),
         drawn: None,
         redraw: Redraw::AtOnce,
+        is_laid_out: true,
         signal: None,
         resumed: false,
     };
     // The first frame is drawn before anything that could be slow.
     screen.draw()?;
-    let threads = Threads::start(&project, opening, user.files, &events)?;
+    let threads = Threads::start(&project, opening, user.files, &events, &screen.inbox)?;
     let stayed = screen.stay(&threads);
     // The terminal is restored first, so that the user need not wait for the last work.
     screen.guard.leave();
@@ -114,10 +126,11 @@ impl Threads {
         opening: Opening,
         files: UserFiles,
         events: &Sender<Event>,
+        inbox: &Inbox,
     ) -> io::Result<Self> {
         Ok(Threads {
-            signals: SignalThread::start(events.clone())?,
-            input: InputThread::start(events.clone())?,
+            signals: SignalThread::start(inbox.urgent())?,
+            input: InputThread::start(inbox.keys(), inbox.urgent())?,
             executor: Executor::start(project, opening, files, events)?,
             events: events.clone(),
         })
@@ -127,12 +140,14 @@ impl Threads {
 struct Screen {
     model: Model,
     guard: Guard,
-    inbox: Receiver<Event>,
+    inbox: Inbox,
     project: Arc<Project>,
     opened: Instant,
     drawn: Option<Instant>,
     /// What the events since the last frame ask for.
     redraw: Redraw,
+    /// The model knows where everything is: no key has changed it since the last frame.
+    is_laid_out: bool,
     signal: Option<i32>,
     /// The screen suspended itself and has handled the return; the SIGCONT event that follows is ignored.
     resumed: bool,
@@ -151,8 +166,18 @@ impl Screen {
         // The model stores where everything is. This asks for nothing else.
         let _ = update(&mut self.model, Event::Drawn(Box::new(geometry)), now);
         self.redraw = Redraw::No;
+        self.is_laid_out = true;
         self.drawn = Some(Instant::now());
         Ok(())
+    }
+
+    /// Tells the model where everything is, as a frame would, for a key that needs it.
+    fn lay_out(&mut self) {
+        let mut geometry = FrameGeometry::default();
+        self.guard.lay_out(|frame| geometry = view(&self.model, frame));
+        let now = self.now();
+        let _ = update(&mut self.model, Event::Drawn(Box::new(geometry)), now);
+        self.is_laid_out = true;
     }
 
     fn stay(&mut self, threads: &Threads) -> io::Result<()> {
@@ -175,33 +200,36 @@ impl Screen {
     }
 
     /// Waits for an event, the next frame, or the timer that the model asked for.
-    fn wait(&self) -> Event {
+    fn wait(&mut self) -> Event {
         let is_changed = self.redraw != Redraw::No;
         let frame = self.drawn.filter(|_| is_changed).map(|drawn| FRAME.saturating_sub(drawn.elapsed()));
         let clock = self.model.wakes_at().map(|at| at.saturating_sub(self.now()));
-        let patience = [frame, clock].into_iter().flatten().min().unwrap_or(IDLE);
-        match self.inbox.recv_timeout(patience) {
-            Ok(event) => event,
-            // The loop itself holds a sender, so the channel is open and the time has run out.
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Event::Tick,
-        }
+        self.inbox.wait([frame, clock].into_iter().flatten().min().unwrap_or(IDLE))
     }
 
     /// Applies this event and those that wait behind it. Returns true if the screen is to close.
+    ///
+    /// Keys that wait together are drawn together: a long paste, or a key that was held down while the terminal was slow.
     fn take_in(&mut self, event: Event, threads: &Threads) -> io::Result<bool> {
         let began = Instant::now();
         let mut next = Some(event);
-        let mut taken = 0;
         while let Some(event) = next.take() {
-            let was_quiet = matches!(event, Event::Tick);
+            // A tick came because nothing else did. A new size needs a frame before anything else.
+            let is_last = matches!(event, Event::Tick | Event::Terminal(_));
+            if !self.is_laid_out && uses_geometry(&self.model, &event) {
+                self.lay_out();
+            }
             if self.update(event, threads)? {
                 return Ok(true);
             }
-            taken += 1;
-            if self.redraw == Redraw::AtOnce || taken >= TURN_EVENTS || began.elapsed() >= TURN || was_quiet {
+            if is_last || began.elapsed() >= TURN {
                 break;
             }
-            next = self.inbox.try_recv().ok();
+            next = self.inbox.try_next();
+            let is_soon = matches!(next, None | Some(Event::Input(_) | Event::Terminal(_)));
+            if self.redraw == Redraw::AtOnce && !is_soon {
+                next.take().into_iter().for_each(|event| self.inbox.put_back(event));
+            }
         }
         Ok(false)
     }
@@ -213,7 +241,7 @@ impl Screen {
                 threads.executor.adopt(project);
             }
             Event::Terminal(TerminalEvent::Terminate(signal)) => self.signal = Some(*signal),
-            Event::Terminal(TerminalEvent::Hangup) => self.signal = Some(signal_hook::consts::SIGHUP),
+            Event::Terminal(TerminalEvent::Hangup) => self.signal = Some(SIGHUP),
             Event::Terminal(TerminalEvent::Continued) if std::mem::take(&mut self.resumed) => {
                 return Ok(false);
             }
@@ -227,6 +255,7 @@ impl Screen {
         let update = update(&mut self.model, event, now);
         // An event that changed nothing must not hide the change of an earlier one.
         self.redraw = self.redraw.max(update.redraw);
+        self.is_laid_out &= update.redraw != Redraw::AtOnce;
         for effect in update.effects {
             match threads.executor.carry_out(effect) {
                 Some(Effect::Quit) => return Ok(true),

@@ -68,8 +68,9 @@ impl RepositoryWorker {
             RepositoryThread { project, opening, events, watcher: None, keep: keep.clone(), index };
         let thread = thread::Builder::new().name("repository".to_owned()).spawn(move || {
             // First, because this may put a kernel on disk, which the watcher must not report as a save.
-            if let Err(why) = decide::resume(&worker.project) {
-                let _ = worker.events.send(Event::Watch(watch::WatchEvent::Problem(in_one_line(why))));
+            let resumed = decide::resume(&worker.project).map_err(in_one_line);
+            if let Some(text) = resumed.unwrap_or_else(Some) {
+                let _ = worker.events.send(Event::Watch(watch::WatchEvent::Problem(text)));
             }
             // Before the first look, so that a save between the two is not missed.
             worker.watch();
@@ -240,7 +241,10 @@ impl RepositoryThread {
         let project = Arc::clone(&self.project);
         let act = move || {
             let decided = decide::discard(&project, Some(run), &message, confirmed);
-            let put = decided.is_ok().then(|| bytes_of(&project, "HEAD").ok()).flatten();
+            let put = match &decided {
+                Ok(_) => bytes_of(&project, "HEAD").ok(),
+                Err(refusal) => put_by_resuming(&project, refusal),
+            };
             (decided, put)
         };
         self.without_a_save(act).unwrap_or_else(|| Err(Refusal::No(WATCHER_GONE.to_owned())))
@@ -251,9 +255,12 @@ impl RepositoryThread {
         let project = Arc::clone(&self.project);
         let act = move || {
             let undone = decide::undo(&project, Some(run));
-            // Undoing a keep puts nothing on disk.
-            let from = undone.as_ref().ok().filter(|undone| undone.status != Status::Keep);
-            let put = from.and_then(|undone| bytes_of(&project, &undone.commit).ok());
+            let put = match &undone {
+                // Undoing a keep puts nothing on disk.
+                Ok(undone) if undone.status == Status::Keep => None,
+                Ok(undone) => bytes_of(&project, &undone.commit).ok(),
+                Err(refusal) => put_by_resuming(&project, refusal),
+            };
             (undone, put)
         };
         self.without_a_save(act).unwrap_or_else(|| Err(Refusal::No(WATCHER_GONE.to_owned())))
@@ -262,16 +269,21 @@ impl RepositoryThread {
     /// Puts the kernel of a commit on disk. The reply names its blob, so that the next look can have it judged.
     fn restore(&self, commit: String) -> anyhow::Result<RestoredKernel> {
         let project = Arc::clone(&self.project);
-        let put_back = move || {
-            let restored = decide::restore(&project, &commit)?;
-            let repo = Repo::open(&project)?;
-            let bytes = repo::bytes_of(&repo, &project, &restored.commit)?;
-            let blob = repo::blob_id(&repo, &project.kernel_name, &bytes)?;
-            Ok((RestoredKernel { restored, blob }, bytes))
-        };
-        let act = move || match put_back() {
-            Ok((put_back, bytes)) => (Ok(put_back), Some(bytes)),
-            Err(error) => (Err(error), None),
+        let act = move || {
+            let put_back = || -> anyhow::Result<(RestoredKernel, Vec<u8>)> {
+                let restored = decide::restore(&project, &commit)?;
+                let repo = Repo::open(&project)?;
+                let bytes = repo::bytes_of(&repo, &project, &restored.commit)?;
+                let blob = repo::blob_id(&repo, &project.kernel_name, &bytes)?;
+                Ok((RestoredKernel { restored, blob }, bytes))
+            };
+            match put_back() {
+                Ok((put_back, bytes)) => (Ok(put_back), Some(bytes)),
+                Err(error) => {
+                    let put = error.downcast_ref().and_then(|refusal| put_by_resuming(&project, refusal));
+                    (Err(error), put)
+                }
+            }
         };
         self.without_a_save(act).unwrap_or_else(|| Err(anyhow::anyhow!(WATCHER_GONE)))
     }
@@ -334,5 +346,13 @@ mod tests {
             order,
             [RepositoryRequest::Log(RunId(1)), RepositoryRequest::Look, RepositoryRequest::Trust]
         );
+    }
+}
+
+/// The bytes on disk, if a decision was refused because that of an earlier lab was completed: that may have put them there.
+fn put_by_resuming(project: &Project, refusal: &Refusal) -> Written {
+    match refusal {
+        Refusal::Resumed { .. } => std::fs::read(&project.kernel).ok(),
+        _ => None,
     }
 }

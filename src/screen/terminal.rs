@@ -18,7 +18,9 @@ use ratatui::crossterm::terminal::{
     disable_raw_mode, enable_raw_mode,
 };
 use ratatui::crossterm::{cursor, execute, queue};
+use rustix::io::Errno;
 use std::io::{self, BufWriter, Stdout, Write};
+use std::mem::ManuallyDrop;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
@@ -38,7 +40,8 @@ const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1002l\x1b[?1000l";
 
 pub struct Guard {
-    terminal: ratatui::Terminal<CrosstermBackend<BufWriter<Stdout>>>,
+    /// It is not dropped: its drop shows the cursor, as [`restore`] does, and panics if the terminal is gone.
+    terminal: ManuallyDrop<ratatui::Terminal<CrosstermBackend<BufWriter<Stdout>>>>,
     modes: Modes,
     /// The content of the terminal is unknown: the next frame is drawn whole.
     is_forgotten: bool,
@@ -50,6 +53,7 @@ impl Guard {
         take()?;
         let backend = CrosstermBackend::new(BufWriter::with_capacity(FRAME_BYTES, io::stdout()));
         let terminal = ratatui::Terminal::new(backend).inspect_err(|_| restore())?;
+        let terminal = ManuallyDrop::new(terminal);
         Ok(Guard { terminal, modes: Modes::default(), is_forgotten: false })
     }
 
@@ -117,6 +121,12 @@ impl Guard {
         self.is_forgotten = true;
     }
 
+    /// Renders a frame that the terminal does not get: `render` finds out where everything is.
+    pub fn lay_out(&mut self, render: impl FnOnce(&mut Frame)) {
+        render(&mut self.terminal.get_frame());
+        self.terminal.current_buffer_mut().reset();
+    }
+
     /// Has ratatui draw every cell. It happens within the synchronized update, so no empty screen is seen. `clear()` is
     /// not used: it asks the terminal for the cursor's position, and the answer would reach the input thread.
     fn redraw_if_forgotten(&mut self) -> io::Result<()> {
@@ -158,6 +168,12 @@ fn restore() {
     let _ = out.flush();
     let _ = disable_raw_mode();
     set_watchdog(None);
+}
+
+/// Whether an error of the terminal says that it was closed.
+pub fn is_gone(error: &io::Error) -> bool {
+    let gone = [Errno::IO, Errno::NXIO, Errno::PIPE, Errno::NODEV, Errno::BADF];
+    error.raw_os_error().is_some_and(|code| gone.contains(&Errno::from_raw_os_error(code)))
 }
 
 /// Replaces the watchdog; the previous one ends.

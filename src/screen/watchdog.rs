@@ -1,20 +1,24 @@
 //! Restores the terminal if the screen is killed by SIGKILL or for lack of memory and cannot do it. A small shell waits
 //! on a pipe that nobody writes to. The kernel closes the pipe when this process ends, and the shell then restores the
 //! modes. Without `sh` or `stty` the screen runs without this help.
+//!
+//! The shell inherits the open terminal. If this process leads its session, as with `ssh -t host lab`, the session loses
+//! its terminal with it, and `/dev/tty` can no longer be opened.
 
 use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
-/// `$1` holds the modes from before. A shell that already has its terminal back has set its own modes, which stay. Only
+/// `$1` holds the modes from before; the terminal is stdout and, for `stty`, stderr. A shell that already has its terminal back has set its own modes, which stay. Only
 /// while output is raw are the modes still the screen's.
 const SCRIPT: &str = r#"
 trap '' HUP INT TERM TTOU
 read -r nothing
-case $(stty -a </dev/tty) in
-    *-opost*) stty "$1" </dev/tty ;;
+case $(stty -a <&2 2>/dev/null) in
+    *-opost*) stty "$1" <&2 2>/dev/null ;;
 esac
-printf '\033[?2026l\033[?1006l\033[?1002l\033[?1000l\033[?1004l\033[?2004l\033[?1049l\033[?25h' >/dev/tty
+printf '\033[?2026l\033[?1006l\033[?1002l\033[?1000l\033[?1004l\033[?2004l\033[?1049l\033[?25h'
 "#;
 
 /// The name in a list of processes.
@@ -26,6 +30,7 @@ pub struct Watchdog {
 
 impl Watchdog {
     /// Call this while the terminal still has the modes to be restored.
+    #[allow(clippy::disallowed_methods, reason = "the shell writes sequences of its own to the terminal")]
     pub fn start() -> io::Result<Self> {
         let modes = Command::new("stty").arg("-g").stdin(Stdio::inherit()).stderr(Stdio::null()).output()?;
         let modes = String::from_utf8_lossy(&modes.stdout).trim().to_owned();
@@ -37,8 +42,8 @@ impl Watchdog {
         let shell = Command::new("sh")
             .args(["-c", SCRIPT, NAME, &modes])
             .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stdout(io::stdout().as_fd().try_clone_to_owned()?)
+            .stderr(io::stdin().as_fd().try_clone_to_owned()?)
             .process_group(0)
             .spawn()?;
         Ok(Watchdog { shell })

@@ -61,7 +61,7 @@ fn turns_of_a_harness_are_judged_and_too_few_leave_the_run_undecided() {
         .says("speed undecided: only 2 ABBA blocks, and a verdict needs 3")
         .says("left undecided: the result is caveated: speed undecided");
     prints_turns(&lab, 6, 0.9);
-    lab.lab("run --decide -m quick").is(10).says("faster +11.11 %").says("keep run 2");
+    lab.lab("run --decide -m quick").is(10).says("faster +11.1 %").says("keep run 2");
     lab.write("kernel.cu", "// slow\n");
     prints_turns(&lab, 6, 1.1);
     lab.lab("run --decide -m slow").is(11).says("discard run 3");

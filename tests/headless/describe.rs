@@ -60,7 +60,9 @@ fn a_describe_that_ended_halfway_is_finished() {
     std::fs::rename(lab.path("results.tsv"), lab.path("ledger")).unwrap();
     std::fs::create_dir(lab.path("results.tsv")).unwrap();
     lab.unfinished(&unfinished(&lab, "ledger"));
-    lab.lab("log").is(1).says("it is no plain file");
+    // What cannot be finished now keeps nobody from reading.
+    lab.lab("log").is(0).says("is not finished: the next `lab` goes on with it").says("it is no plain file");
+    lab.lab("describe HEAD -m other").is(1).says("it is no plain file");
     std::fs::remove_dir(lab.path("results.tsv")).unwrap();
     std::fs::rename(lab.path("ledger"), lab.path("results.tsv")).unwrap();
     lab.lab("log").is(0).says("is now 'better', as an earlier lab began to write");

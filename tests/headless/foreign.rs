@@ -60,6 +60,24 @@ fn a_decision_of_a_strangers_lab_is_shown_as_foreign_and_cannot_be_undone() {
     lab.lab("undo").is(1).says("is foreign");
 }
 
+/// A key that was lost: the index still holds what the records said before.
+#[test]
+fn after_a_loss_of_the_key_older_decisions_are_foreign_and_nothing_is_stuck() {
+    let lab = judged();
+    lab.lab("keep -m better").is(0);
+    lab.lab("log").is(0);
+    let head = lab.head();
+    strangers(&lab, "undo").is(1).says("is foreign").says("`git reset --soft HEAD^`");
+    assert!(!lab.path(".lab/unfinished.json").exists());
+    strangers(&lab, "log").is(0).says("better");
+    assert_eq!(lab.head(), head);
+    lab.write("kernel.cu", "// next\n");
+    strangers(&lab, "run").is(0);
+    strangers(&lab, "keep -m next").is(0);
+    strangers(&lab, "undo").is(0);
+    assert_eq!(lab.head(), head);
+}
+
 #[test]
 fn a_record_that_was_changed_permits_no_decision() {
     let lab = Lab::new();

@@ -1,6 +1,7 @@
 //! The last keep or discard taken back: nothing is lost, and what was built on stays.
 
-use crate::lab::Lab;
+use crate::lab::{Lab, signed};
+use lab_core::store::signature::Purpose;
 
 /// The first is committed; run 1 judged better bytes.
 fn judged() -> Lab {
@@ -62,9 +63,35 @@ fn a_keep_is_undone_and_can_be_decided_again() {
 #[test]
 fn a_note_that_could_not_be_written_is_told() {
     let lab = kept();
-    lab.write(".git/refs/notes/lab.lock", "");
+    let commit = lab.head();
+    lab.git("update-ref -d refs/notes/lab");
+    lab.git("update-ref refs/notes/lab/in-the-way HEAD");
     lab.lab("undo").is(0).says("the git note of the commit still says that it was decided: ");
     assert_eq!(undecided(&lab), Some(1));
+    // The next decision writes it, as soon as that is possible.
+    lab.lab("log").is(0);
+    lab.git("update-ref -d refs/notes/lab/in-the-way");
+    lab.lab("discard -m 'not that'").is(0).says("the git note that could not be written before is written");
+    assert!(lab.git(&format!("notes --ref=lab show {commit}")).contains("\"undone\""));
+    assert!(!lab.path(".lab/unfinished.json").exists());
+}
+
+#[test]
+fn a_lock_that_a_killed_lab_left_on_its_own_refs_is_removed() {
+    let lab = kept();
+    for own in ["notes/lab", "lab/undone/1"] {
+        std::fs::create_dir_all(lab.path(&format!(".git/refs/{own}")).parent().unwrap()).unwrap();
+        lab.write(&format!(".git/refs/{own}.lock"), "");
+    }
+    let commit = lab.head();
+    let output = lab.lab("undo").is(0);
+    assert!(!output.out.contains("still says"), "{output:?}");
+    assert!(lab.git(&format!("notes --ref=lab show {commit}")).contains("\"undone\""));
+    assert_eq!(lab.git("rev-parse refs/lab/undone/1").trim(), commit);
+    // The user's own are named.
+    lab.lab("keep -m again").is(0);
+    lab.write(".git/refs/heads/main.lock", "");
+    refuses(&lab, "git's ref main is locked: another git command is at work");
 }
 
 #[test]
@@ -213,4 +240,56 @@ fn a_full_disk_undoes_nothing_by_halves() {
     assert_ne!(output.code, 0, "{output:?}");
     lab.lab("undo").is(0);
     assert_eq!((lab.git("log --format=%s"), lab.rows().len()), ("start\n".into(), 0));
+}
+
+/// Changes a run's record, as this user's lab would have written it.
+fn edit(lab: &Lab, run: u32, change: impl FnOnce(&mut serde_json::Value)) {
+    let path = format!(".lab/runs/{run}/record.json");
+    let mut record: serde_json::Value = serde_json::from_str(&lab.read(&path)).unwrap();
+    change(&mut record);
+    lab.write(&path, signed(Purpose::Record, &record.to_string()));
+}
+
+#[test]
+fn the_last_decision_is_the_last_one_whatever_the_clock_says() {
+    let lab = kept();
+    // The clock was ahead then, and is right by now.
+    edit(&lab, 1, |record| record["decision"]["decided"] = "2099-01-01T00:00:00Z".into());
+    lab.write("kernel.cu", "// worse\n");
+    lab.lab("run").is(0);
+    lab.lab("discard -m worse").is(0);
+    let log = lab.lab("log --json").is(0).json();
+    let order: Vec<_> = log["experiments"].as_array().unwrap().iter().map(|e| e["run"].clone()).collect();
+    assert_eq!(order, [1, 2]);
+    lab.lab("undo").is(0).says("run 2 of kernel.cu is undecided again");
+    lab.lab("undo").is(0).says("run 1 of kernel.cu is undecided again");
+}
+
+#[test]
+fn a_damaged_record_that_may_hold_the_last_decision_stops_the_undo() {
+    let lab = kept();
+    lab.write("kernel.cu", "// worse\n");
+    lab.lab("run").is(0);
+    lab.lab("discard -m worse").is(0);
+    let whole = lab.read(".lab/runs/2/record.json");
+    for damaged in ["{ half", "[]", &whole[..whole.len() / 2]] {
+        lab.write(".lab/runs/2/record.json", damaged);
+        refuses(&lab, "the record of run 2 is damaged, and it may hold the last decision: mend");
+    }
+    lab.write(".lab/runs/2/record.json", &whole);
+    lab.lab("undo").is(0).says("run 2 of kernel.cu is undecided again");
+    // An older run that was decided last counts, and one that was decided before does not.
+    lab.write("kernel.cu", "// third\n");
+    lab.lab("run").is(0);
+    lab.lab("discard -m third").is(0);
+    let whole = lab.read(".lab/runs/1/record.json");
+    lab.write(".lab/runs/1/record.json", "{ half");
+    lab.lab("undo").is(0).says("run 3 of kernel.cu is undecided again");
+    lab.write(".lab/runs/1/record.json", whole);
+    lab.lab("undo").is(0).says("run 1 of kernel.cu is undecided again");
+    lab.lab("discard --run 2 -m second --unjudged").is(0);
+    lab.write("kernel.cu", "// better\n");
+    lab.lab("keep --run 1 -m again").is(0);
+    lab.write(".lab/runs/1/record.json", "{ half");
+    refuses(&lab, "the record of run 1 is damaged");
 }

@@ -262,10 +262,12 @@ impl Bench {
         let record = Arc::clone(&sent);
         let is_read = Arc::new(AtomicBool::new(false));
         let ended = Arc::clone(&is_read);
-        std::thread::spawn(move || {
+        let closing = Arc::new(AtomicBool::new(false));
+        let is_closing = Arc::clone(&closing);
+        let thread = std::thread::spawn(move || {
             let mut bytes = [0; 64 * 1024];
             while let Ok(count) = reader.read(&mut bytes) {
-                if count == 0 {
+                if count == 0 || is_closing.load(Ordering::SeqCst) {
                     break;
                 }
                 // A test that failed while it looked leaves the lock poisoned.
@@ -283,7 +285,9 @@ impl Bench {
             sent,
             is_read,
             writer: pty.master.take_writer().unwrap(),
-            master: pty.master,
+            master: Some(pty.master),
+            reader: Some(thread),
+            closing,
             modes,
         }
     }
@@ -309,7 +313,11 @@ fn at_least_one(number: u16) -> NonZero<u16> {
 /// `lab` in its terminal.
 pub struct Lab {
     child: Box<dyn Child + Send + Sync>,
-    master: Box<dyn MasterPty + Send>,
+    /// `None` once the terminal was closed.
+    master: Option<Box<dyn MasterPty + Send>>,
+    /// The thread that reads it, and what ends the thread with the next bytes.
+    reader: Option<std::thread::JoinHandle<()>>,
+    closing: Arc<AtomicBool>,
     writer: Box<dyn Write + Send>,
     seen: Arc<(Mutex<vt100::Parser>, Condvar)>,
     /// Every byte that reached the terminal.
@@ -327,6 +335,20 @@ impl Lab {
         self
     }
 
+    /// Types a text that is longer than what the terminal holds, on a thread of its own.
+    pub fn paste_in_background(&mut self, text: &str) -> std::thread::JoinHandle<()> {
+        let mut writer = std::mem::replace(&mut self.writer, Box::new(std::io::sink()));
+        let text = text.to_owned();
+        // Fails once the terminal is closed.
+        std::thread::spawn(move || drop(writer.write_all(text.as_bytes())))
+    }
+
+    /// How many frames the screen has drawn: each begins a synchronized update.
+    pub fn frames(&self) -> usize {
+        let begin = b"\x1b[?2026h";
+        self.sent.lock().unwrap().windows(begin.len()).filter(|part| part == begin).count()
+    }
+
     pub fn pid(&self) -> Pid {
         Pid::from_raw(self.child.process_id().unwrap() as i32).unwrap()
     }
@@ -337,7 +359,7 @@ impl Lab {
 
     pub fn resize(&self, columns: u16, rows: u16) {
         self.seen.0.lock().unwrap().screen_mut().set_size(at_least_one(rows), at_least_one(columns));
-        self.master.resize(size(columns, rows)).unwrap();
+        self.master.as_ref().unwrap().resize(size(columns, rows)).unwrap();
     }
 
     /// Waits until the terminal is as wanted.
@@ -408,6 +430,12 @@ impl Lab {
 
     /// Waits for the end; the exit code. The terminal must be as it was.
     pub fn end(&mut self) -> u32 {
+        let code = self.wait_for_end();
+        self.see_sane();
+        code
+    }
+
+    fn wait_for_end(&mut self) -> u32 {
         // The watchdog for a screen that never ends: then it is ended, and the code shows it.
         let mut killer = self.child.clone_killer();
         let (done, is_done) = std::sync::mpsc::channel::<()>();
@@ -419,8 +447,18 @@ impl Lab {
         let code = self.child.wait().unwrap().exit_code();
         drop(done);
         watchdog.join().unwrap();
-        self.see_sane();
         code
+    }
+
+    /// Closes the terminal, as closing its window does; waits for the end and returns the exit code.
+    pub fn close(&mut self) -> u32 {
+        self.closing.store(true, Ordering::SeqCst);
+        // The frame in the new size is what the reading thread waits for.
+        self.resize(100, 30);
+        self.reader.take().unwrap().join().unwrap();
+        self.writer = Box::new(std::io::sink());
+        self.master = None;
+        self.wait_for_end()
     }
 
     /// The terminal is as it was before the screen.
@@ -431,7 +469,11 @@ impl Lab {
                 && !screen.bracketed_paste()
                 && screen.mouse_protocol_mode() == vt100::MouseProtocolMode::None
         });
-        assert_eq!(format!("{:?}", self.master.get_termios()), self.modes, "the terminal's modes are back");
+        assert_eq!(
+            format!("{:?}", self.master.as_ref().unwrap().get_termios()),
+            self.modes,
+            "the terminal's modes are back"
+        );
     }
 }
 

@@ -53,16 +53,16 @@ fn bytes_that_a_strangers_lab_judged_are_judged_again() {
     let bench = Bench::new();
     let key = bench.repo().parent().unwrap().join("strangers-key");
     let mut lab = bench.open_with(160, 45, &[("LAB_KEY_FILE", &key)]);
-    lab.see("run 1 · opened").see("● PASS");
+    lab.see("run 1 · opened").see_verdict("● PASS");
     lab.press("q");
     assert_eq!(lab.end(), 0);
     let mut lab = bench.open();
-    lab.see("run 2 · opened").see("● PASS");
+    lab.see("run 2 · opened").see_verdict("● PASS");
     lab.press("q");
     assert_eq!(lab.end(), 0);
     // The user's own verdict is shown again.
     let mut lab = bench.open();
-    lab.see("● PASS");
+    lab.see_verdict("● PASS");
     lab.press("q");
     assert_eq!(lab.end(), 0);
     assert!(!bench.repo().join(".lab/runs/3").exists());

@@ -161,6 +161,67 @@ fn a_killed_screen_leaves_the_terminal_sane() {
     assert_eq!(shell.end(), 0);
 }
 
+/// As `ssh -t host lab` and `docker exec -it`: the screen leads its session, which loses its terminal with the screen.
+#[test]
+fn a_killed_screen_without_a_shell_leaves_the_terminal_sane() {
+    let bench = Bench::new();
+    bench.config("mouse = true\nnotify = \"osc\"\n");
+    let lab = bench.open();
+    lab.see("● PASS");
+    lab.wait("the mouse is on", |s| s.mouse_protocol_mode() == vt100::MouseProtocolMode::ButtonMotion);
+    let watchdog = child(&lab.pid().to_string(), WATCHDOG);
+    lab.signal(Signal::KILL);
+    lab.see_sane();
+    wait_until_gone(&watchdog);
+}
+
+#[test]
+fn a_closed_terminal_ends_the_screen_as_a_hangup_does() {
+    let bench = Bench::new();
+    let mut lab = bench.open();
+    lab.see("● PASS");
+    assert_eq!(lab.close(), 129);
+    // Also while a run goes on, which ends with the screen.
+    fs::write(bench.repo().join("kernel.cu"), "hangs\n").unwrap();
+    let mut lab = bench.open();
+    lab.see("MEASURE");
+    let pid = fs::read_to_string(bench.repo().join("harness.pid")).unwrap();
+    assert_eq!(lab.close(), 129);
+    assert!(!is_alive(&pid), "the harness is gone with the screen");
+}
+
+#[test]
+fn a_signal_does_not_wait_for_a_long_paste() {
+    let bench = Bench::new();
+    let mut lab = bench.open();
+    lab.see("● PASS");
+    // Into the search, without the brackets of a paste: every byte is a key of its own.
+    lab.press("/");
+    let pasting = lab.paste_in_background(&"float x = 0; ".repeat(80_000));
+    lab.see("/ float x = 0; float");
+    lab.signal(Signal::TERM);
+    assert_eq!(lab.end(), 143);
+    assert!(!pasting.is_finished(), "the screen ended before the paste");
+}
+
+#[test]
+fn keys_that_wait_together_are_drawn_together() {
+    let bench = Bench::talking();
+    let mut lab = bench.open();
+    lab.see("● PASS");
+    lab.press("3").see("attempt 11");
+    let before = lab.frames();
+    // A key that was held down. The last keys come back from the end: no key beyond it counts.
+    lab.press(&format!("{}k", "j".repeat(400)));
+    lab.wait("the row before the last", |screen| {
+        screen.contents().lines().any(|line| line.contains("▸") && line.contains("attempt 1 "))
+    });
+    let drawn = lab.frames() - before;
+    assert!(drawn < 100, "{drawn} frames for 401 keys");
+    lab.press("q");
+    assert_eq!(lab.end(), 0);
+}
+
 #[test]
 fn nobody_watches_a_terminal_that_was_given_back() {
     let bench = Bench::new();

@@ -33,8 +33,9 @@ fn a_check_is_remembered_by_the_next_screen() {
 }
 
 #[test]
-fn a_check_waits_for_a_run_and_for_the_built_in_harness() {
-    check("open; press s", &["check: run 1 in progress"]);
+fn a_check_follows_a_run_and_needs_the_built_in_harness() {
+    check("open; press s", &["a check follows this run"]);
+    check(&format!("open; {PASS}; press s; press s"), &["check: a check is in progress"]);
     let mut world = World::new().external();
     world.tell(&format!("open; press y; {PASS}; press s"));
     assert!(world.words().contains("needs the built-in harness"), "{}", world.screen(160, 45));

@@ -142,7 +142,7 @@ fn an_experiment_is_put_in_other_words() {
     world.tell("type shared staging, two rows; press enter");
     let words = world.words();
     assert!(words.contains("9f8e7d6 is now 'shared staging, two rows'"), "{words}");
-    assert!(words.contains("○ discard 95k"), "{words}");
+    assert!(words.contains("○ discard 95,000"), "{words}");
 }
 
 #[test]

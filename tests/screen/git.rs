@@ -34,7 +34,7 @@ fn what_is_kept_while_the_graph_is_looked_at_is_in_it() {
     world.tell("open; say correctness: pass; end pass 150000; save; say correctness: pass; end pass 160000");
     world.tell("press 4 c; type overlap the gather; press enter");
     let screen = world.screen(160, 45);
-    assert!(screen.contains("[▸exp/rmsnorm] (origin/main) ●   160k  overlap the gather"), "{screen}");
+    assert!(screen.contains("[▸exp/rmsnorm] (origin/main) ●160,000  overlap the gather"), "{screen}");
 }
 
 /// Goes to an experiment in the table, and to the view Git.

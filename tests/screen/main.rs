@@ -11,6 +11,7 @@ mod deciding;
 mod device;
 mod diffs;
 mod elsewhere;
+mod first_users;
 mod git;
 mod hands;
 mod keep_or_discard;

@@ -5,8 +5,10 @@
 //! cannot be read is reported and not repaired. Columns after the sixth are the user's own: they are passed over, and stay.
 
 mod edit;
+mod once;
 
 pub use edit::{Edit, replace};
+pub use once::{append_once, length};
 
 use crate::project::Project;
 use crate::run::experiment::{Row, Status, UnknownWord};

@@ -271,8 +271,13 @@ fn a_describe_that_ended_halfway_is_finished() {
 fn an_undo_that_ended_halfway_is_finished() {
     let folder = Folder::left();
     folder.unfinished("unfinished-undo.json");
-    let refused = decide::resume(&folder.project()).unwrap_err().to_string();
-    assert!(refused.starts_with("run 4 is foreign"), "{refused}");
+    let left = decide::resume(&folder.project()).unwrap().unwrap();
+    assert!(left.ends_with("is left: the record of that run is foreign"), "{left}");
+    assert_eq!(
+        (folder.experiments(), folder.record(4).undone.len()),
+        (EXPERIMENTS.map(str::to_owned).to_vec(), 0)
+    );
+    folder.unfinished("unfinished-undo.json");
     folder.sign(4);
     let done = decide::resume(&folder.project()).unwrap().unwrap();
     assert!(done.starts_with("the undo of run 4 that an earlier lab began is done"), "{done}");

@@ -1,6 +1,7 @@
 //! Replaces a file in one step: a reader sees all of the old bytes or all of the new bytes, also
-//! where this process is killed halfway.
+//! where this process is killed halfway. [`crate::leftovers`] removes the file that a killed process leaves.
 
+use crate::{leftovers, temporary_name};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::fs::{File, Permissions};
 use std::io::{self, Write};
@@ -47,10 +48,14 @@ pub struct NewFile(NamedTempFile);
 impl NewFile {
     /// Creates the file in the folder of `target`, which must exist.
     pub fn beside(target: &Path) -> io::Result<NewFile> {
-        let mut builder = tempfile::Builder::new();
-        // Without this only the user could read the file.
-        builder.prefix(".lab-").permissions(Permissions::from_mode(0o666));
-        builder.tempfile_in(folder_of(target)).map(NewFile)
+        leftovers::create(folder_of(target), &temporary_name::suffix(target), |builder, folder| {
+            // Without this only the user could read the file.
+            builder.permissions(Permissions::from_mode(0o666));
+            let file = builder.tempfile_in(folder)?;
+            let held = file.as_file().try_clone()?;
+            Ok((NewFile(file), held))
+        })
+        .map(|(file, _)| file)
     }
 
     /// Sets the mode, whatever the umask is.

@@ -91,6 +91,11 @@ pub(crate) fn take_when(
     Err(io::Error::other("it was removed each time it was opened"))
 }
 
+/// Lets the children that this process starts from now on hold the lock too: it is released when all of them have ended.
+pub fn inherit(file: &File) -> io::Result<()> {
+    Ok(rustix::io::fcntl_setfd(file, rustix::io::FdFlags::empty())?)
+}
+
 /// Whether a process holds the lock of this file. False where the file cannot be opened.
 pub fn is_held(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`atomic_file`] | replaces a file in one step |
 //! | [`file_lock`] | locks a file, so that processes wait for each other |
+//! | [`leftovers`] | temporary files and folders, and removes those of killed processes |
 //! | [`child_group`] | starts a child as the leader of a process group, and ends the whole group |
 //! | [`descendants`] | the processes that a process has started |
 //! | [`root`] | opens the files of a folder without following links |
@@ -16,5 +17,7 @@ pub mod atomic_file;
 pub mod child_group;
 pub mod descendants;
 pub mod file_lock;
+pub mod leftovers;
 pub mod lifetime;
 pub mod root;
+mod temporary_name;

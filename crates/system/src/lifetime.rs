@@ -42,19 +42,23 @@ pub fn on_signals(signals: &[i32], mut act: impl FnMut(i32) + Send + 'static) ->
     Ok(())
 }
 
-/// On [`TERMINATION`]: kills every child's group, then ends this process by that signal.
-pub fn kill_children_on_signals() -> io::Result<()> {
-    on_signals(&TERMINATION, |signal| {
+/// On [`TERMINATION`]: kills every child's group, calls `last`, then ends this process by that signal.
+pub fn kill_children_on_signals(last: fn()) -> io::Result<()> {
+    on_signals(&TERMINATION, move |signal| {
         child_group::kill_all_and(|| {
+            last();
             // The call returns only for an unknown signal.
             let _ = signal_hook::low_level::emulate_default_handler(signal);
         });
     })
 }
 
-/// Kills every child's group, then exits with code 0.
-pub fn kill_children_and_exit() -> ! {
-    child_group::kill_all_and(|| std::process::exit(0));
+/// Kills every child's group, calls `last`, then exits with code 0.
+pub fn kill_children_and_exit(last: fn()) -> ! {
+    child_group::kill_all_and(|| {
+        last();
+        std::process::exit(0)
+    });
     std::process::exit(0)
 }
 

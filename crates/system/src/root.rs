@@ -11,13 +11,13 @@ mod tree;
 
 pub use refused::{Refused, refusal};
 
+use crate::temporary_name;
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, fdatasync, fstat, openat, renameat, statat, unlinkat,
 };
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, Permissions};
-use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufWriter, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
@@ -99,6 +99,13 @@ impl Root {
         self.open_in(&folder, &name, file, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL)
     }
 
+    /// Creates a file. The error is `AlreadyExists` where the name is taken.
+    pub fn create_new(&self, file: &Path) -> io::Result<File> {
+        let (folder, name) = self.folder_of(file)?;
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
+        self.open_in(&folder, &name, file, flags)
+    }
+
     /// Reads a plain file of at most `limit` bytes.
     pub fn read(&self, file: &Path, limit: u64) -> io::Result<Vec<u8>> {
         read_limited(&self.open(file, Access::Read)?, &self.path.join(file), limit)
@@ -142,7 +149,7 @@ impl Root {
 
     fn replace_by(&self, file: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
         let (folder, name) = self.folder_of(file)?;
-        let (mut new, path) = self.new_file(&folder)?;
+        let (mut new, path) = self.new_file(&folder, &name)?;
         let replaced = write(&mut new).and_then(|()| Ok(renameat(&folder, &path, &folder, &name)?));
         if replaced.is_err() {
             let _ = unlinkat(&folder, &path, AtFlags::empty());
@@ -150,15 +157,20 @@ impl Root {
         replaced
     }
 
-    /// A new file in an open folder, under a name that nobody uses.
-    fn new_file(&self, folder: &OwnedFd) -> io::Result<(File, String)> {
+    /// A new file in an open folder, under a name that nobody uses, to replace the file `target`. See [`crate::leftovers`].
+    fn new_file(&self, folder: &OwnedFd, target: &OsStr) -> io::Result<(File, String)> {
         const ATTEMPTS: usize = 16;
         for _ in 0..ATTEMPTS {
-            let name = format!(".lab-{:016x}", RandomState::new().hash_one(std::process::id()));
+            let name = temporary_name::name_for(Path::new(target));
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
             match self.open_in(folder, OsStr::new(&name), Path::new(&name), flags) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                opened => return Ok((opened?, name)),
+                opened => {
+                    let opened = opened?;
+                    if temporary_name::is_still_there(&opened)? {
+                        return Ok((opened, name));
+                    }
+                }
             }
         }
         Err(io::Error::other("every name for a temporary file is taken"))

@@ -4,17 +4,29 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use lab_core::objective::Objective;
+use lab_core::text::figures;
 use std::time::Duration;
 
-pub use lab_core::text::figures::{count, gate, short};
+pub use lab_core::text::figures::{count, distinct, gate, short};
 
-/// A ratio as a signed percentage.
+/// A ratio as a signed percentage. A change never reads as none.
 ///
 /// ```
-/// assert_eq!(lab_tui::format::percent(0.031), "+3.1 %");
+/// assert_eq!([0.031, 0.0004].map(lab_tui::format::percent), ["+3.1 %", "+0.04 %"]);
 /// ```
 pub fn percent(ratio: f64) -> String {
-    format!("{:+.1} %", ratio * 100.0)
+    format!("{} %", figures::percent(ratio))
+}
+
+/// A measure with the ends of its interval, where it has one: its value, and `(low … high)`.
+pub fn measure(value: f64, ends: Option<(f64, f64)>) -> (String, Option<String>) {
+    match ends {
+        Some((low, high)) => {
+            let [value, low, high] = distinct([value, low, high], count);
+            (value, Some(format!("({low} … {high})")))
+        }
+        None => (count(value), None),
+    }
 }
 
 /// A duration in seconds: with 2 decimals below 10 s, with 1 decimal below 2 minutes, else in minutes and seconds. `?`

@@ -104,11 +104,11 @@ macro_rules! actions {
 actions! {
     Screen Keep "keep" "Keep this experiment: commit exactly the judged bytes" ["c"] "keep";
     Screen Discard "discard" "Discard this experiment: put the incumbent back on disk; the attempt stays in git" ["d"] "discard";
-    Screen Undo "undo" "Undo the last keep or discard, if nothing was built on it" ["u"] "";
-    Screen Auto "auto-decide" "Turn automatic decisions on or off: keep what is faster, discard what is slower, the same or wrong" ["a"] "";
+    Screen Undo "undo" "Undo the last keep or discard, if nothing was built on it" ["u"] "undo";
+    Screen Auto "auto-decide" "Turn automatic decisions on or off: keep what is faster, discard what is slower, the same or wrong" ["a"] "auto";
     Screen Rerun "rerun" "Judge the present bytes again" ["r"] "rerun";
-    Screen Check "check" "Check the present bytes for invalid memory accesses and races, as `lab check` does" ["s"] "";
-    Screen Stop "stop" "Stop the run in progress; it leaves no verdict" ["x"] "";
+    Screen Check "check" "Check the present bytes for invalid memory accesses and races, as `lab check` does; during a run: once the run has ended" ["s"] "";
+    Screen Stop "stop" "Stop the run in progress; it leaves no verdict" ["x"] "stop";
     Screen Edit "edit" "Open the kernel in your editor, at the cursor of Source or at the first error" ["e"] "edit";
     Screen Bench "show-bench" "Show the view Bench: correctness, throughput, git log, run.log" ["1"] "";
     Screen Source "show-source" "Show the view Source: the kernel, its changes and the compiler's messages" ["2"] "";

@@ -72,6 +72,7 @@ pub mod theme;
 pub mod update;
 pub mod views;
 pub mod widgets;
+pub mod words;
 
 pub use draw::view;
-pub use update::{open, update};
+pub use update::{open, update, uses_geometry};

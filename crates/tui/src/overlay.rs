@@ -13,11 +13,18 @@ pub struct PickList {
     pub at: usize,
 }
 
+/// The help: the first visible row, and the words that its rows must have.
+#[derive(Clone, Debug, Default)]
+pub struct Help {
+    pub scroll: usize,
+    pub search: Input,
+    /// The words are being typed.
+    pub typing: bool,
+}
+
 #[derive(Clone, Debug)]
 pub enum Overlay {
-    Help {
-        scroll: usize,
-    },
+    Help(Help),
     /// Asks for the message of a keep.
     Keep {
         draft: Draft,
@@ -80,6 +87,17 @@ pub enum Overlay {
 }
 
 impl Overlay {
+    /// Whether it asks a question, to which the answer is yes or no.
+    pub fn is_question(&self) -> bool {
+        matches!(
+            self,
+            Overlay::Trust { .. }
+                | Overlay::DiscardNewer { .. }
+                | Overlay::Restore { .. }
+                | Overlay::Undo { .. }
+        )
+    }
+
     /// The message that is typed.
     pub fn draft(&mut self) -> Option<&mut Draft> {
         match self {
@@ -96,6 +114,7 @@ impl Overlay {
             | Overlay::Filter { input, .. }
             | Overlay::Search { input, .. } => Some(input),
             Overlay::Palette(pick) | Overlay::Themes { pick, .. } => Some(&mut pick.input),
+            Overlay::Help(help) if help.typing => Some(&mut help.search),
             _ => None,
         }
     }

@@ -22,8 +22,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Folder in the cache folder for copies of kernels that are built.
-pub const SNAPSHOTS: &str = "snapshots";
+pub use crate::process::private_folder::SNAPSHOTS;
 
 /// How long finding and loading a compiler may take, and preparing for a build.
 const PREPARE_LIMIT: Duration = Duration::from_secs(60);
@@ -101,8 +100,12 @@ impl Compiler {
             Stop::Lab(format!("folders for the compiler cannot be made in {}: {e}", cache_dir.display()))
         })?;
         // Compilers take `TMPDIR` for temporary files.
-        let environment =
-            [build_cache::FOLDER_VARIABLE, "TMPDIR"].map(|name| (name.into(), folder.path().into()));
+        let environment = [
+            (build_cache::FOLDER_VARIABLE, folder.path()),
+            ("TMPDIR", folder.path()),
+            (build_cache::SHARED_FOLDER_VARIABLE, folder.closed()),
+        ]
+        .map(|(name, folder)| (name.into(), folder.into()));
         let (child, stream) = Child::start_in(program, &environment, forward).map_err(|e| {
             Stop::Lab(format!("the compiler process {} cannot be started: {e}", program.path.display()))
         })?;

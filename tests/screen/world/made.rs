@@ -85,8 +85,13 @@ pub fn record(start: RunStart, report: &Report, ending: Ending, verdict: Verdict
         verdict: Some(verdict),
         device: report.device().map(str::to_owned),
         results: report.entries().map(|(k, v)| (k.to_owned(), v.to_owned())).collect(),
+        workloads: report.workloads().iter().map(|row| in_words(row)).collect(),
         ..Record::begun(start, Vec::new(), "built-in".into())
     }
+}
+
+fn in_words(row: &[(&str, &str)]) -> String {
+    row.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" ")
 }
 
 /// A change whose interval is too wide.

@@ -233,6 +233,7 @@ impl World {
             running: None,
             deciding: false,
             last_decision: self.last_decision(),
+            damaged: None,
         }
     }
 
@@ -325,6 +326,7 @@ impl World {
             commit: Some(id.clone()),
             made,
             row: Some(row.clone()),
+            order: 0,
             row_written: true,
         });
         let experiment = Experiment {

@@ -1,11 +1,12 @@
 //! Describe: gives an experiment another description, in its record, in its git note, and then in its line of
 //! results.tsv. The commit keeps its message: other commits are built on it.
 
-use super::intent::Intent;
-use super::{Locked, Refusal, begin, no, write_note};
+use super::carry_out::carry_out;
+use super::intent::{Asked, Intent, What};
+use super::step::{RowChange, Step};
+use super::{Locked, Refusal, begin, no};
 use crate::history;
 use crate::history::names::{holds, resolve_name};
-use crate::ledger::{self, Edit};
 use crate::project::Project;
 use crate::repo::{self, Notes};
 use crate::run::RunId;
@@ -30,17 +31,18 @@ pub struct Described {
 /// Gives the experiment that `commit` holds another description. `commit` is a prefix of an id, another name that git
 /// knows, or the number of a discarded run.
 pub fn describe(project: &Project, commit: &str, description: &str) -> StdResult<Described, Refusal> {
-    let locked = begin(project)?;
     let description = sanitise::words(description);
+    let text = format!("{commit} {description}");
+    let asked = Asked { what: What::Describe, kernel: "", text: &text };
+    let locked = begin(project, &asked)?;
     if description.is_empty() {
         return no("say in a few words what was tried (`-m TEXT`)");
     }
     let experiment = find(project, &locked, commit)?;
     let Experiment { row, run, emulated, .. } = experiment;
-    let intent = Intent::Describe { run, row: row.clone(), emulated, description: description.clone() };
-    intent.write(project)?;
-    let notes = carry_out(project, &locked, run, &row, emulated, &description)?;
-    Intent::remove(project)?;
+    let intent = plan(project, &locked, &asked, run, &row, emulated, &description)?;
+    let nothing = "the description was not changed";
+    let notes = carry_out(project, &locked, intent, nothing)?.close(project, &locked)?;
     let before = row.description.clone();
     Ok(Described { row: Row { description, ..row }, before, notes })
 }
@@ -69,44 +71,41 @@ fn find(project: &Project, locked: &Locked, name: &str) -> StdResult<Experiment,
     }
 }
 
-/// Every step; each may be done already. `row` is the row as it was before.
-pub(super) fn carry_out(
+/// The steps. `row` is the row as it was before.
+pub(super) fn plan(
     project: &Project,
     locked: &Locked,
+    asked: &Asked,
     run: Option<RunId>,
     row: &Row,
     emulated: bool,
     description: &str,
-) -> Result<Vec<String>> {
-    let mut notes = Vec::new();
+) -> Result<Intent> {
     let set = |record: &mut Record| {
         if let Some(decision) = &mut record.decision {
             decision.description = description.to_owned();
             decision.row.iter_mut().for_each(|row| row.description = description.to_owned());
         }
     };
-    let record = match run {
+    let mut intent = Intent::new(asked, project, &format!("of {}", row.commit));
+    let note = |text| Step::Note { commit: row.commit.clone(), run, text };
+    match run {
         Some(id) => {
             let mut record = locked.lock.store.read(id)?;
             set(&mut record);
-            locked.lock.write(&record)?;
-            Some(record)
+            let (decision, undone) = (record.decision.map(Box::new), record.undone);
+            intent.steps.extend([Step::Decision { run: id, decision, undone }, note(None)]);
         }
-        None => Notes::of(&locked.repo).note(&row.commit).and_then(|text| {
-            let mut record: Record = serde_json::from_str(&text).ok()?;
-            set(&mut record);
-            Some(record)
-        }),
-    };
-    if let Some(record) = &record {
-        let wrote = write_note(locked, &row.commit, record);
-        notes.extend(
-            wrote.err().map(|error| format!("its git note still has the old description: {error:#}")),
-        );
+        None => {
+            let text = Notes::of(&locked.repo).note(&row.commit).and_then(|text| {
+                let mut record: Record = serde_json::from_str(&text).ok()?;
+                set(&mut record);
+                serde_json::to_string_pretty(&record).ok()
+            });
+            intent.steps.extend(text.map(|text| note(Some(text))));
+        }
     }
-    let path = ledger::path(project, emulated);
-    if !ledger::replace(&path, row, Edit::Describe(description))? {
-        notes.push(format!("its row is not in {}: nothing was changed there", path.display()));
-    }
-    Ok(notes)
+    let change = RowChange::Describe { description: description.to_owned() };
+    intent.steps.push(Step::Row { emulated, row: row.clone(), change });
+    Ok(intent)
 }

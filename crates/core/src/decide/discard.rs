@@ -1,11 +1,12 @@
 //! Discard: puts the incumbent's kernel back on disk. The attempt stays under `refs/lab/`.
 
-use super::finish::{finish, withdraw_decision, write_decision};
+use super::carry_out::carry_out;
+use super::finish::{decide, last_steps, new_decision};
+use super::intent::{Asked, Intent, What};
+use super::on_disk::{self, NOT_REPLACED, ON_DISK, save, saved_note};
 use super::policy::{Discard, allowed};
-use super::restore::{NOT_REPLACED, ON_DISK, checkout, save};
-use super::{
-    Decided, Locked, Refusal, begin, judged_bytes, pick, read_on_disk, require_subject, saved_note, snapshot,
-};
+use super::step::Step;
+use super::{Decided, Locked, Refusal, begin, judged_bytes, pick, require_subject, snapshot};
 use crate::disk::space;
 use crate::message::Message;
 use crate::project::Project;
@@ -15,6 +16,7 @@ use crate::run::record::Record;
 use crate::run::verdict::Outcome;
 use crate::store::RunIndex;
 use crate::{inputs, repo};
+use anyhow::{Context, Result};
 use std::result::Result as StdResult;
 
 /// Puts the incumbent's kernel back on disk; the attempt stays under `refs/lab/discarded/`. Bytes that are newer than the
@@ -25,11 +27,12 @@ pub fn discard(
     message: &Message,
     confirmed: bool,
 ) -> StdResult<Decided, Refusal> {
-    let locked = begin(project)?;
+    let asked = Asked { what: What::Discard, kernel: &project.kernel_name, text: message.subject() };
+    let locked = begin(project, &asked)?;
     require_subject(message)?;
     let (records, name) = (&locked.lock.store, &project.kernel_name);
-    let on_disk = read_on_disk(project)?;
-    let mut index = RunIndex::open(project);
+    let on_disk = on_disk::read(project)?;
+    let index = RunIndex::open(project);
     let present = inputs::read(project);
     let picked = pick(project, records, &index, run, &present)?;
     let discard = allowed(&snapshot(&locked.repo, project, &index, &present, picked.as_ref())?).discard?;
@@ -37,11 +40,11 @@ pub fn discard(
         return Err(Refusal::Ask(question));
     }
     if let (Discard::Decided(..), Some(record)) = (&discard, &picked) {
-        return put_incumbent_back(project, &locked, on_disk.as_deref(), record);
+        return put_incumbent_back(project, &locked, on_disk.as_deref(), record, &asked);
     }
     let record = picked.filter(|_| !matches!(discard, Discard::Unjudged { .. }));
     let Some(mut record) = record else {
-        return discard_unjudged(project, &locked, on_disk.as_deref(), message);
+        return discard_unjudged(project, &locked, on_disk.as_deref(), message, &asked);
     };
     let bytes = judged_bytes(records, &record)?;
     let status = match record.verdict.as_ref().map(|v| v.outcome) {
@@ -49,25 +52,20 @@ pub fn discard(
         _ => Status::Discard,
     };
     let id = record.start.id;
-    write_decision(&locked, &mut record, status, message)?;
-    let stored = match repo::store_discarded(&locked.repo, project, id, &bytes, &message.render()) {
-        Ok(stored) => stored,
-        Err(error) => {
-            withdraw_decision(&locked, &mut record);
-            return Err(space::explain(error, NOT_REPLACED).into());
-        }
-    };
+    record.decision = Some(new_decision(&index, status, message));
+    let full = |error| space::explain(error, NOT_REPLACED);
+    let stored =
+        repo::prepare_discarded(&locked.repo, project, id, &bytes, &message.render()).map_err(full)?;
     let mut notes = vec![format!(
         "the attempt is kept as {} (`lab restore {}`)",
         stored.reference,
         repo::short(&stored.id)
     )];
-    // The judged bytes are stored by now: only newer bytes must be saved besides.
+    // The judged bytes get a ref of their own: only newer bytes must be saved besides.
     let saved = match on_disk.as_deref() {
         Some(newer) if newer != bytes => Some(save(project, &locked, newer, ON_DISK)?),
         _ => None,
     };
-    checkout(project, &locked, "HEAD", on_disk.as_deref())?;
     notes.extend(saved.map(|saved| saved_note(&saved.id)));
     notes.extend(link_note(project));
     if repo::staged(&locked.repo, project).unwrap_or(false) {
@@ -75,7 +73,19 @@ pub fn discard(
             "you staged a version of {name}: it is still staged (`git restore --staged {name}`)"
         ));
     }
-    finish(project, &locked, &mut index, record, stored.id, notes)
+    let mut intent = Intent::new(&asked, project, &format!("of run {id}"));
+    intent.commit = Some(stored.id.clone());
+    let commit = stored.id.clone();
+    intent.steps.push(Step::Name { stored, why: "lab discard".to_owned() });
+    intent.steps.push(put_back(&locked, on_disk.as_deref())?);
+    intent.steps.extend(last_steps(project, &mut record, &commit));
+    decide(project, &locked, &record, intent, NOT_REPLACED, notes)
+}
+
+/// The step that puts the incumbent on disk, in place of these bytes.
+fn put_back(locked: &Locked, on_disk: Option<&[u8]>) -> Result<Step> {
+    let head = repo::head(&locked.repo)?.commit.context("HEAD is on no commit")?;
+    Ok(Step::Kernel { commit: head, found: on_disk.map(on_disk::hash) })
 }
 
 /// Puts the incumbent back in place of bytes whose run was decided already: a commit holds them, and they have their row.
@@ -84,6 +94,7 @@ fn put_incumbent_back(
     locked: &Locked,
     on_disk: Option<&[u8]>,
     record: &Record,
+    asked: &Asked,
 ) -> StdResult<Decided, Refusal> {
     let decision = record.decision.as_ref();
     let commit = decision.and_then(|decision| decision.commit.clone()).unwrap_or_default();
@@ -95,13 +106,16 @@ fn put_incumbent_back(
         Some(bytes) => Some(save(project, locked, bytes, ON_DISK)?),
         None => None,
     };
-    checkout(project, locked, "HEAD", on_disk)?;
+    let mut intent = Intent::new(asked, project, &format!("of run {run}"));
+    intent.steps.push(put_back(locked, on_disk)?);
+    intent.commit = Some(commit.clone());
+    let mut notes = carry_out(project, locked, intent, NOT_REPLACED)?.close(project, locked)?;
     let decided = if status == Status::Keep { "kept" } else { "discarded" };
     let description = decision.map_or("", |decision| &decision.description);
-    let mut notes = vec![format!(
+    notes.push(format!(
         "the bytes that were on disk are those of run {run}, which was {decided} already as {short} \
          ('{description}'): no further row is written (`lab restore {short}`)"
-    )];
+    ));
     notes.extend(saved.map(|saved| saved_note(&saved.id)));
     notes.extend(link_note(project));
     Ok(Decided { run: Some(run), status: Status::Discard, commit, row: None, notes })
@@ -113,15 +127,19 @@ fn discard_unjudged(
     locked: &Locked,
     on_disk: Option<&[u8]>,
     message: &Message,
+    asked: &Asked,
 ) -> StdResult<Decided, Refusal> {
     let head = repo::head(&locked.repo)?.commit.unwrap_or_default();
     let saved = match on_disk {
         Some(bytes) => Some(save(project, locked, bytes, &message.render())?),
         None => None,
     };
-    checkout(project, locked, "HEAD", on_disk)?;
+    let mut intent = Intent::new(asked, project, "of unjudged bytes");
+    intent.steps.push(put_back(locked, on_disk)?);
     let commit = saved.as_ref().map_or(head, |saved| saved.id.clone());
-    let notes = saved.map(|saved| saved_note(&saved.id)).into_iter().chain(link_note(project)).collect();
+    intent.commit = Some(commit.clone());
+    let mut notes = carry_out(project, locked, intent, NOT_REPLACED)?.close(project, locked)?;
+    notes.extend(saved.map(|saved| saved_note(&saved.id)).into_iter().chain(link_note(project)));
     Ok(Decided { run: None, status: Status::Discard, commit, row: None, notes })
 }
 

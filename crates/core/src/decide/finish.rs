@@ -1,6 +1,9 @@
-//! The steps that every decision shares: the decision in the record, then row, record and note.
+//! What every decision about a run ends with: its row, the decision in the record, and the git note.
 
-use super::{Decided, Locked, Refusal, begin, write_note};
+use super::carry_out::carry_out;
+use super::intent::{Asked, Intent, What};
+use super::step::{RowChange, Step};
+use super::{Decided, Locked, begin};
 use crate::message::Message;
 use crate::project::Project;
 use crate::run::experiment::{Row, Status};
@@ -8,100 +11,95 @@ use crate::run::record::{Decision, Record};
 use crate::run::verdict::Outcome;
 use crate::store::{Fact, RunIndex, RunSummary};
 use crate::{history, ledger, repo};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use jiff::Timestamp;
-use std::result::Result as StdResult;
 
 /// Adds every row that a decision owes to its ledger. Returns the number of rows; an error is the first failure.
 pub fn append_missing(project: &Project) -> Result<usize> {
-    let locked = begin(project)?;
+    let asked = Asked { what: What::Append, kernel: "", text: "" };
+    let locked = begin(project, &asked)?;
     let missing = history::missing(&locked.repo, project);
-    let added = missing.len();
+    let mut added = 0;
     for mut record in missing {
-        if let Some(row) = record.decision.as_ref().and_then(|d| d.row.clone()) {
-            ledger::append(&ledger::path(project, record.emulated()), &row)?;
-            mark_written(&mut record);
-            locked.lock.write(&record)?;
+        let Some(row) = record.decision.as_ref().and_then(|d| d.row.clone()) else { continue };
+        // First alone: a ledger that cannot be written is an error here, and nothing to go on with.
+        let path = ledger::path(project, record.emulated());
+        let from = ledger::length(&path);
+        let mut intent = Intent::new(&asked, project, "");
+        let change = RowChange::Append { from };
+        intent.steps.push(Step::Row { emulated: record.emulated(), row: row.clone(), change });
+        if let Some(decision) = &mut record.decision {
+            decision.row_written = true;
         }
+        intent.steps.push(decision_step(&record));
+        let carried = carry_out(project, &locked, intent, "no row was added")?;
+        carried.close(project, &locked)?;
+        ledger::append_once(&path, &row, from)?;
+        added += 1;
     }
     Ok(added)
 }
 
-fn mark_written(record: &mut Record) {
-    if let Some(decision) = &mut record.decision {
-        decision.row_written = true;
-    }
-}
-
-/// Writes the decision into the record, before git is touched. Without a commit it does not count as a decision.
-pub(super) fn write_decision(
-    locked: &Locked,
-    record: &mut Record,
-    status: Status,
-    message: &Message,
-) -> Result<()> {
-    record.decision = Some(Decision {
+/// The decision about a run, as it will be made. Its number is greater than that of every decision before, also if the
+/// records of some cannot be read.
+pub(super) fn new_decision(index: &RunIndex, status: Status, message: &Message) -> Decision {
+    Decision {
         status,
         description: message.subject().to_owned(),
         trailers: message.trailers().to_vec(),
         decided: Timestamp::now(),
+        order: index.greatest_order() + 1 + index.damaged().count() as u64,
         commit: None,
         made: None,
         row: None,
-        row_written: false,
-    });
-    locked.lock.write(record)
+        row_written: true,
+    }
 }
 
-/// Takes the decision out of the record, because git made no commit.
-pub(super) fn withdraw_decision(locked: &Locked, record: &mut Record) {
-    record.decision = None;
-    // The caller reports why there is no commit. A record that keeps the decision counts as undecided all the same.
-    let _ = locked.lock.write(record);
+/// The step that writes this record's decision.
+pub(super) fn decision_step(record: &Record) -> Step {
+    let (decision, undone) = (record.decision.clone().map(Box::new), record.undone.clone());
+    Step::Decision { run: record.start.id, decision, undone }
 }
 
-/// Writes row, record and note, after the commit was made. A failure becomes a note: the commit stays.
-pub(super) fn finish(
-    project: &Project,
-    locked: &Locked,
-    index: &mut RunIndex,
-    mut record: Record,
-    commit: String,
-    mut notes: Vec<String>,
-) -> StdResult<Decided, Refusal> {
-    let row = row(&record, &commit);
-    let status = row.status;
+/// The last steps of a decision. `commit` is the full id of the commit that holds the judged bytes; empty if it is not made
+/// yet.
+pub(super) fn last_steps(project: &Project, record: &mut Record, commit: &str) -> Vec<Step> {
+    let row = row(record, commit);
     if let Some(decision) = &mut record.decision {
-        decision.commit = Some(commit.clone());
+        decision.commit = Some(commit.to_owned()).filter(|commit| !commit.is_empty());
         decision.row = Some(row.clone());
     }
-    let mut attempt = |result: Result<()>| {
-        let done = result.is_ok();
-        notes.extend(result.err().map(|error| format!("{error:#}")));
-        done
-    };
-    let recorded = attempt(locked.lock.write(&record).with_context(|| {
-        format!(
-            "commit {} is made, but run {} counts as undecided and has no row: decide it again",
-            row.commit, record.start.id
-        )
-    }));
-    // Without the record nothing would tell that the row is there, and deciding again would add a second one.
-    if recorded && attempt(ledger::append(&ledger::path(project, record.emulated()), &row)) {
-        mark_written(&mut record);
-        attempt(locked.lock.write(&record));
-    }
+    let from = ledger::length(&ledger::path(project, record.emulated()));
+    vec![
+        Step::Row { emulated: record.emulated(), row, change: RowChange::Append { from } },
+        decision_step(record),
+        Step::Note { commit: commit.to_owned(), run: Some(record.start.id), text: None },
+    ]
+}
+
+/// Carries out the intent of a decision about a run.
+pub(super) fn decide(
+    project: &Project,
+    locked: &Locked,
+    record: &Record,
+    intent: Intent,
+    nothing: &str,
+    notes: Vec<String>,
+) -> std::result::Result<Decided, super::Refusal> {
+    let carried = carry_out(project, locked, intent, nothing)?;
+    let row = carried.intent.row().cloned();
+    let commit = carried.intent.commit.clone().unwrap_or_default();
+    let mut all = carried.close(project, locked)?;
+    all.extend(notes);
     let owes = |b: &RunSummary| b.decision.as_ref().is_some_and(|d| d.row.is_some() && !d.row_written);
-    index.refresh();
+    let index = RunIndex::open(project);
     let mut owed =
         index.newest_with(|keys| keys.is(Fact::OwesRow)).filter(|b| b.id != record.start.id && owes(b));
     let owed = owed.find_map(|summary| locked.lock.store.read(summary.id).ok());
-    attempt(
-        write_note(locked, &commit, &record)
-            .context("the experiment is kept here, but its record does not go with the commit"),
-    );
-    notes.extend(owed.map(|record| missing_row(project, &record)));
-    Ok(Decided { run: Some(record.start.id), status, commit, row: Some(row), notes })
+    all.extend(owed.map(|record| missing_row(project, &record)));
+    let status = row.as_ref().map_or(Status::Discard, |row| row.status);
+    Ok(Decided { run: Some(record.start.id), status, commit, row, notes: all })
 }
 
 /// Tells the user that the row of a decided run is not in its ledger.

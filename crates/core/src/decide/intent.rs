@@ -1,8 +1,12 @@
-//! The intent of a describe, an undo or a change of the rules: a file that is written before the first step and removed after the last.
+//! The intent of a decision: a file that is written before the first step and removed after the last.
 //!
-//! A lab that ends halfway leaves the file, and [`super::resume`] carries it out. Every step can be done twice.
+//! It holds every step that is to be taken, worked out beforehand. A lab that is killed leaves the file, and the next lab
+//! takes the steps again (`resume.rs`). Every step can be taken twice.
 
+use super::step::{RowChange, Step};
+use crate::disk::space;
 use crate::project::Project;
+use crate::repo::short;
 use crate::run::RunId;
 use crate::run::experiment::Row;
 use crate::run::record::Origin;
@@ -11,36 +15,76 @@ use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
 use std::path::PathBuf;
+use std::time::SystemTime;
+
+/// The command that an intent is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum What {
+    Keep,
+    Discard,
+    Undo,
+    Describe,
+    Restore,
+    Rules,
+    /// Rows that were missing are appended.
+    Append,
+}
 
 /// What is about to be done. Stands in `.lab/unfinished.json`.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Intent {
+    pub what: What,
+    /// Repository-relative path of the kernel.
+    pub kernel: String,
+    /// What the user asked for, as [`Asked`] has it: the same command is recognised by it.
+    pub asked: String,
+    /// What it is done to, for messages: `the keep of run 7`.
+    pub subject: String,
+    /// Full id of the commit that holds the bytes. `None` until the git program has made it.
+    pub commit: Option<String>,
+    /// In the order in which they are taken. Empty once all of them are taken and only [`Intent::owed`] is left.
+    pub steps: Vec<Step>,
+    /// Steps that failed and change nothing for the decision: the next command tries them again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub owed: Vec<Step>,
+}
+
+/// The intent of a lab before the steps were written out.
+#[derive(Debug, Deserialize)]
 #[serde(tag = "what", rename_all = "lowercase")]
-pub(super) enum Intent {
-    Describe {
-        /// `None` if the record of the run is not here.
-        run: Option<RunId>,
-        /// The row as it was before.
-        row: Row,
-        emulated: bool,
-        description: String,
-    },
-    /// A change of the rules is committed on its own.
-    Rules {
-        /// Full id of HEAD before the commit; `None` on an unborn branch.
-        head: Option<String>,
-        /// The commit's subject.
-        subject: String,
-        emulated: bool,
-    },
-    Undo {
-        run: RunId,
-        /// BLAKE3 of kernel.cu as it was on disk, hex; `None` if it was not there.
-        on_disk: Option<String>,
-    },
+pub(super) enum OlderIntent {
+    Describe { run: Option<RunId>, row: Row, emulated: bool, description: String },
+    Rules { head: Option<String>, subject: String, emulated: bool },
+    Undo { run: RunId, on_disk: Option<String> },
+}
+
+/// The file, of whatever version of the lab.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Unfinished {
+    Steps(Box<Intent>),
+    Older(OlderIntent),
+}
+
+/// A command that decides, with what the user gave it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked<'a> {
+    pub what: What,
+    /// Repository-relative; empty where the command finds the kernel itself.
+    pub kernel: &'a str,
+    /// The message, or the name of a commit.
+    pub text: &'a str,
+}
+
+impl Asked<'_> {
+    pub(super) fn key(&self) -> String {
+        format!("{} {}", self.kernel, self.text)
+    }
 }
 
 /// Most bytes of the file.
-const READ_LIMIT: u64 = 1 << 20;
+const READ_LIMIT: u64 = 16 << 20;
 
 fn path(project: &Project) -> PathBuf {
     project.lab_dir.join("unfinished.json")
@@ -51,46 +95,124 @@ pub(super) fn exists(project: &Project) -> bool {
     path(project).symlink_metadata().is_ok()
 }
 
+/// When the intent was written; `None` if there is none.
+pub(super) fn written_at(project: &Project) -> Option<SystemTime> {
+    project.files().metadata(&path(project)).and_then(|about| about.modified()).ok()
+}
+
+/// Reads the intent that a lab left behind, if any. One that this user's lab did not write is an error.
+pub(super) fn read(project: &Project) -> Result<Option<Unfinished>> {
+    let path = path(project);
+    match project.files().read(&path, READ_LIMIT) {
+        Ok(text) => {
+            let (intent, origin) = signature::read(Purpose::Intent, &text).with_context(|| {
+                format!("{} is damaged: read it, finish by hand what it says, and remove it", path.display())
+            })?;
+            ensure!(
+                origin == Origin::Own,
+                "{} is foreign: somebody else's lab wrote it, or a version that signed none, so nothing of it was \
+                 carried out. Read it, finish by hand what is yours, and remove it",
+                path.display()
+            );
+            Ok(Some(intent))
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+    }
+}
+
+/// Removes the intent, after its last step.
+pub(super) fn remove(project: &Project) -> Result<()> {
+    match project.files().remove_file(&path(project)) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove {}", path(project).display()))
+        }
+        _ => Ok(()),
+    }
+}
+
 impl Intent {
+    /// An intent without steps. `subject` goes on after the command's name: `of run 7`.
+    pub(super) fn new(asked: &Asked, project: &Project, subject: &str) -> Intent {
+        let word = match asked.what {
+            What::Keep => "keep",
+            What::Discard => "discard",
+            What::Undo => "undo",
+            What::Describe => "describe",
+            What::Restore => "restore",
+            What::Rules => "change of the rules",
+            What::Append => "appending of missing rows",
+        };
+        Intent {
+            what: asked.what,
+            kernel: project.kernel_name.clone(),
+            asked: asked.key(),
+            subject: format!("the {word} {subject}").trim_end().to_owned(),
+            commit: None,
+            steps: Vec::new(),
+            owed: Vec::new(),
+        }
+    }
+
+    /// An intent of nothing.
+    pub(super) fn empty() -> Intent {
+        Intent {
+            what: What::Append,
+            kernel: String::new(),
+            asked: String::new(),
+            subject: String::new(),
+            commit: None,
+            steps: Vec::new(),
+            owed: Vec::new(),
+        }
+    }
+
     /// Writes the intent. It is on disk before this returns.
     pub(super) fn write(&self, project: &Project) -> Result<()> {
         let write = || -> Result<()> {
             Ok(project.files().replace(&path(project), &signature::signed(Purpose::Intent, self)?)?)
         };
-        write().with_context(|| format!("cannot write {} (nothing was changed)", path(project).display()))
+        write()
+            .with_context(|| format!("cannot write {} (nothing was changed)", path(project).display()))
+            .map_err(|error| space::explain(error, "nothing was changed"))
     }
 
-    /// Reads the intent that a lab left behind, if any.
-    pub(super) fn read(project: &Project) -> Result<Option<Intent>> {
-        let path = path(project);
-        match project.files().read(&path, READ_LIMIT) {
-            Ok(text) => {
-                let (intent, origin) = signature::read(Purpose::Intent, &text).with_context(|| {
-                    format!(
-                        "{} is damaged: read it, finish by hand what it says, and remove it",
-                        path.display()
-                    )
-                })?;
-                ensure!(
-                    origin == Origin::Own,
-                    "{} is foreign: somebody else's lab wrote it, or a version that signed none, so nothing of it was \
-                     carried out. Read it, finish by hand what is yours, and remove it",
-                    path.display()
-                );
-                Ok(Some(intent))
+    /// Fills in the commit, once the git program has made it.
+    pub(super) fn set_commit(&mut self, id: &str) {
+        self.commit = Some(id.to_owned());
+        for step in &mut self.steps {
+            match step {
+                Step::Row { row, .. } if row.commit.is_empty() => row.commit = short(id).to_owned(),
+                Step::Decision { decision: Some(decision), .. } if decision.commit.is_none() => {
+                    decision.commit = Some(id.to_owned());
+                    decision.row.iter_mut().for_each(|row| row.commit = short(id).to_owned());
+                }
+                Step::Note { commit, .. } if commit.is_empty() => *commit = id.to_owned(),
+                _ => {}
             }
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
         }
     }
 
-    /// Removes the intent, after its last step.
-    pub(super) fn remove(project: &Project) -> Result<()> {
-        match project.files().remove_file(&path(project)) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(error).with_context(|| format!("cannot remove {}", path(project).display()))
+    /// The row that the intent appends, if it does.
+    pub(super) fn row(&self) -> Option<&Row> {
+        self.steps.iter().find_map(|step| match step {
+            Step::Row { row, change: RowChange::Append { .. }, .. } => Some(row),
+            _ => None,
+        })
+    }
+
+    /// Whether the git program is still to make the commit.
+    pub(super) fn is_by_program(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::Commit { .. }))
+    }
+
+    /// The commit and the new description of an experiment that is described.
+    pub(super) fn described(&self) -> Option<(&str, &str)> {
+        self.steps.iter().find_map(|step| match step {
+            Step::Row { row, change: RowChange::Describe { description }, .. } => {
+                Some((row.commit.as_str(), description.as_str()))
             }
-            _ => Ok(()),
-        }
+            _ => None,
+        })
     }
 }

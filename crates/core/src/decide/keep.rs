@@ -1,14 +1,16 @@
 //! Keep: commits the judged bytes, once they have passed the held-out check. The first keep of a problem also commits its
 //! rules.
 
-use super::finish::{finish, withdraw_decision, write_decision};
+use super::finish::{decide, last_steps, new_decision};
+use super::intent::{Asked, Intent, What};
 use super::policy::{Keep, allowed};
+use super::step::Step;
 use super::{Decided, Locked, Refusal, begin, judged_bytes, no, pick, refusals, require_subject, snapshot};
 use crate::disk::space;
 use crate::inputs::{self, Inputs, KernelError};
 use crate::message::{Message, TrailerKey};
 use crate::project::Project;
-use crate::repo::{self, ChangedFile, Repo};
+use crate::repo::{self, ChangedFile, Move, Prepared, Repo, ToCommit};
 use crate::rules::Rules;
 use crate::run::RunId;
 use crate::run::experiment::Status;
@@ -27,7 +29,8 @@ pub fn keep(
     message: &Message,
     asked: &mut held_out::RunContext,
 ) -> StdResult<Decided, Refusal> {
-    let mut locked = begin(project)?;
+    let asked_for = Asked { what: What::Keep, kernel: &project.kernel_name, text: message.subject() };
+    let mut locked = begin(project, &asked_for)?;
     require_subject(message)?;
     let mut index = RunIndex::open(project);
     let present = inputs::read(project);
@@ -50,38 +53,55 @@ pub fn keep(
     }
     let rules = rule_files(inputs, &rules);
     let message = &with_sealed(message, &record);
-    write_decision(&locked, &mut record, Status::Keep, message)?;
-    let committed = match repo::commit_kernel(
-        &locked.repo,
-        project,
-        &bytes,
-        &record.start.blob,
-        &rules,
-        &message.render(),
-    ) {
-        Ok(committed) => committed,
-        Err(error) => {
-            withdraw_decision(&locked, &mut record);
-            return Err(space::explain(error, "nothing was kept").into());
+    let text = message.render();
+    let blob = &record.start.blob;
+    let prepared = repo::prepare_kernel(&locked.repo, project, &bytes, blob, &rules, &text);
+    let prepared = prepared.map_err(|error| space::explain(error, "nothing was kept"))?;
+    let mut notes = Vec::new();
+    let mut decision = new_decision(&index, Status::Keep, message);
+    decision.made = Some(matches!(prepared, ToCommit::New(_)));
+    record.decision = Some(decision);
+    let mut intent = Intent::new(&asked_for, project, &format!("of run {}", record.start.id));
+    match prepared {
+        ToCommit::Already(commit) => {
+            let short = repo::short(&commit);
+            notes.push(format!("HEAD holds these bytes already: the row names commit {short}"));
+            intent.commit = Some(commit);
         }
-    };
-    if let Some(decision) = &mut record.decision {
-        decision.made = Some(!committed.already);
-    }
-    let mut notes = committed.notes;
-    if committed.already {
-        notes.push(format!(
-            "HEAD holds these bytes already: the row names commit {}",
-            repo::short(&committed.id)
-        ));
+        ToCommit::New(prepared) => {
+            intent.commit.clone_from(&prepared.commit);
+            intent.steps.extend(commit_steps(prepared, &text));
+        }
     }
     if !rules.is_empty() {
         let names: Vec<&str> = rules.iter().map(|(name, _)| name.as_str()).collect();
         notes.push(format!("this first keep also commits the rules of the problem: {}", names.join(", ")));
     }
-    notes.extend(sealed_notes(&record));
-    notes.extend(context_notes(&locked.repo, project, &record));
-    finish(project, &locked, &mut index, record, committed.id, notes)
+    let commit = intent.commit.clone().unwrap_or_default();
+    intent.steps.extend(last_steps(project, &mut record, &commit));
+    let mut decided = decide(project, &locked, &record, intent, "nothing was kept", notes)?;
+    if let Err(error) = repo::remember_bytes(&locked.repo, project, &decided.commit, &bytes) {
+        let note = "`lab restore` will put other line endings on disk than were judged";
+        decided.notes.push(format!("{note}: {error:#}"));
+    }
+    decided.notes.extend(sealed_notes(&record));
+    decided.notes.extend(context_notes(&locked.repo, project, &record));
+    Ok(decided)
+}
+
+/// The steps of a commit: HEAD and the index move together.
+pub(super) fn commit_steps(prepared: Prepared, message: &str) -> Vec<Step> {
+    let Prepared { reference, head, files, commit } = prepared;
+    let kind = if head.is_some() { "commit" } else { "commit (initial)" };
+    let subject = message.lines().next().unwrap_or_default();
+    let is_made = commit.is_some();
+    let branch =
+        Move { reference, from: head, to: commit, why: format!("{kind}: {subject}"), files: files.clone() };
+    let commit = match is_made {
+        true => Step::MoveHead { branch },
+        false => Step::Commit { branch, message: message.to_owned() },
+    };
+    vec![Step::LockIndex, commit, Step::Stage { files }]
 }
 
 /// How a keep goes on.

@@ -1,21 +1,25 @@
 //! Decisions: keep or discard a run, undo the last decision, describe an experiment anew, restore a kernel.
 //!
-//! A decision goes into the record before git is touched, and the commit is made before the row is written. So the next
-//! lab knows what is missing if a lab ends halfway, and adds it.
+//! Every decision is worked out first, as a list of steps. The list is written down ([`intent`]) before the first step is
+//! taken. If a lab is killed in between, the next one takes the steps again, says so, and decides nothing else.
 
 pub mod auto;
 pub mod policy;
 
+mod carry_out;
 mod describe;
 mod discard;
 mod finish;
 mod intent;
 mod keep;
+mod on_disk;
 mod refusals;
 mod restore;
 mod resume;
 mod rules;
 mod snapshot;
+mod step;
+mod steps;
 mod undo;
 
 pub use describe::{Described, describe};
@@ -25,16 +29,15 @@ pub use keep::keep;
 pub use policy::{Allowed, NotAllowed, Snapshot, allowed};
 pub use refusals::AFTER_A_REFUSAL;
 pub use restore::{Restored, restore};
-pub use resume::resume;
+pub use resume::{resume, resume_decision};
 pub use rules::{change_rules, read_rules};
 pub use snapshot::{default_run, last, snapshot};
-pub use undo::{Undoable, Undone, undo, undoable};
+pub use undo::{Undoable, Undone, undo, undo_and_tell, undoable};
 
-use crate::disk::space;
-use crate::inputs::{self, Inputs, KernelError};
+use crate::inputs::{Inputs, KernelError};
 use crate::message::Message;
 use crate::project::Project;
-use crate::repo::{self, Repo};
+use crate::repo::Repo;
 use crate::run::RunId;
 use crate::run::experiment::{Row, Status};
 use crate::run::record::Record;
@@ -42,8 +45,10 @@ use crate::store::DecisionLock;
 use crate::store::RunIndex;
 use crate::store::RunStore;
 use anyhow::{Context, Result};
+use intent::Asked;
 use policy::Candidate;
 use std::result::Result as StdResult;
+use step::Step;
 
 /// What came of a decision.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,6 +75,14 @@ pub enum Refusal {
     /// It cannot be done now for another reason; the text ends with what to do.
     #[error("{0}")]
     No(String),
+    /// An earlier lab was killed during a decision. That one was completed or taken back, and nothing else was done.
+    #[error("{text}{}", if *is_as_asked { "" } else { "; nothing else was done: repeat the command if it is still wanted" })]
+    Resumed {
+        /// What was done.
+        text: String,
+        /// That is what was asked for now.
+        is_as_asked: bool,
+    },
     #[error("{0:#}")]
     Failed(#[from] anyhow::Error),
 }
@@ -101,21 +114,39 @@ fn pick(
 struct Locked {
     repo: Repo,
     lock: DecisionLock,
+    /// Steps of earlier decisions that failed and are tried again.
+    owed: Vec<Step>,
+    /// What was done for earlier decisions, for the user.
+    said: Vec<String>,
 }
 
 impl Locked {
     /// Waits until no other process decides, then opens the repository.
     fn take(project: &Project) -> Result<Locked> {
-        let lock = DecisionLock::take(project)?;
-        Ok(Locked { repo: Repo::open(project)?, lock })
+        Locked::with(project, DecisionLock::take(project)?)
+    }
+
+    /// The same without waiting: `None` while another process decides.
+    fn try_take(project: &Project) -> Result<Option<Locked>> {
+        DecisionLock::try_take(project)?.map(|lock| Locked::with(project, lock)).transpose()
+    }
+
+    fn with(project: &Project, lock: DecisionLock) -> Result<Locked> {
+        Ok(Locked { repo: Repo::open(project)?, lock, owed: Vec::new(), said: Vec::new() })
     }
 }
 
-/// Takes the decision lock, and carries out first what a lab that ended halfway began.
-fn begin(project: &Project) -> Result<Locked> {
-    let locked = Locked::take(project)?;
-    resume::resume_locked(project, &locked)?;
-    Ok(locked)
+/// Takes the decision lock. If a lab was killed during a decision, that one is completed or taken back, and the new one is
+/// refused: its user could not know what it would come on top of.
+fn begin(project: &Project, asked: &Asked) -> StdResult<Locked, Refusal> {
+    let mut locked = Locked::take(project)?;
+    match resume::resume_locked(project, &mut locked)? {
+        None => Ok(locked),
+        Some(resumed) => {
+            let is_as_asked = resumed.is_as_asked(asked);
+            Err(Refusal::Resumed { text: resumed.text, is_as_asked })
+        }
+    }
 }
 
 /// Refuses a message without a subject.
@@ -124,17 +155,6 @@ fn require_subject(message: &Message) -> StdResult<(), Refusal> {
         return no("say in a few words what you tried (`-m TEXT`)");
     }
     Ok(())
-}
-
-/// The kernel's bytes on disk, whatever they are; `None` if there is no such file.
-fn read_on_disk(project: &Project) -> Result<Option<Vec<u8>>> {
-    match inputs::on_disk(project) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).with_context(|| {
-            format!("{} cannot be read, so it cannot be saved, so it is not replaced", project.kernel_name)
-        }),
-    }
 }
 
 /// The bytes that a run judged, from its folder. An error if they are not those that its record names.
@@ -147,17 +167,4 @@ fn judged_bytes(records: &RunStore, record: &Record) -> Result<Vec<u8>> {
     let known = record.inputs.first().and_then(|file| file.hash.as_deref());
     anyhow::ensure!(known == Some(hash.as_str()), "{} is not what was judged: judge again", path.display());
     Ok(bytes)
-}
-
-/// Writes the record into the note of its commit: the record goes with the commit into other clones.
-fn write_note(locked: &Locked, commit: &str, record: &Record) -> Result<()> {
-    let text = serde_json::to_string_pretty(record)?;
-    repo::note(&locked.repo, commit, &text)
-        .map_err(|error| space::explain(error, "the git note of the commit was not written"))
-}
-
-/// Tells the user where the bytes are that were on disk. `commit` is the full id of the commit that holds them.
-fn saved_note(commit: &str) -> String {
-    let short = repo::short(commit);
-    format!("the bytes that were on disk are kept as {short} (`lab restore {short}`)")
 }

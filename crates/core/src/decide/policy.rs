@@ -110,6 +110,7 @@ impl Newer {
 ///     running: None,
 ///     deciding: false,
 ///     last_decision: None,
+///     damaged: None,
 /// };
 /// let keep = allowed(&nothing_judged).keep.unwrap_err();
 /// assert_eq!(keep, NotAllowed::NoRun { argument: String::new() });
@@ -211,6 +212,9 @@ fn discard(snapshot: &Snapshot) -> Result<Discard, NotAllowed> {
 
 fn undo(snapshot: &Snapshot) -> Result<(), NotAllowed> {
     snapshot.idle()?;
+    if let Some(run) = snapshot.damaged {
+        return Err(NotAllowed::Damaged { run });
+    }
     let Some(last) = &snapshot.last_decision else {
         return Err(NotAllowed::NothingDecided { kernel: snapshot.kernel.clone() });
     };

@@ -40,6 +40,10 @@ struct Event {
     problem: Option<String>,
     /// Hash of the kernel's tokens; `None` if it is not known.
     tokens: Option<String>,
+    /// What the events are ordered by. The clock may have been set back between two of them, so the order of the lines in
+    /// the file counts: the time of an event is never before that of the line above.
+    #[serde(skip)]
+    at: (Timestamp, usize),
 }
 
 /// Refuses a keep where the list of refusals cannot be read: what the check comes to could not be noted there either.
@@ -50,7 +54,11 @@ pub(super) fn require_list(project: &Project) -> Result<()> {
 /// Sealed runs that a keep of these inputs has to pass. A list that cannot be read may hold a refusal.
 pub(super) fn sealed_runs(project: &Project, index: &RunIndex, inputs: &Inputs) -> u32 {
     let Ok(mut events) = read(project) else { return AFTER_A_REFUSAL };
-    events.extend(of_records(index));
+    let is_known = |event: &Event, known: &[Event]| {
+        known.iter().any(|known| (known.run, known.checked) == (event.run, event.checked))
+    };
+    let of_records: Vec<Event> = of_records(index).into_iter().filter(|e| !is_known(e, &events)).collect();
+    events.extend(of_records);
     let candidate = Event {
         run: RunId(0),
         checked: Timestamp::MAX,
@@ -59,6 +67,7 @@ pub(super) fn sealed_runs(project: &Project, index: &RunIndex, inputs: &Inputs) 
         kernel: project.kernel_name.clone(),
         problem: problem(&inputs.files()),
         tokens: Some(tokens::hash(inputs.kernel())),
+        at: (Timestamp::MAX, 0),
     };
     if is_refused(&events, &candidate) { AFTER_A_REFUSAL } else { 1 }
 }
@@ -67,7 +76,7 @@ pub(super) fn sealed_runs(project: &Project, index: &RunIndex, inputs: &Inputs) 
 fn is_refused(events: &[Event], candidate: &Event) -> bool {
     let made_good = |refusal: &Event| {
         let passed = events.iter().filter(|e| e.passed && e.sealed_runs >= AFTER_A_REFUSAL);
-        passed.into_iter().any(|e| e.checked > refusal.checked && is_of_one_line(e, refusal))
+        passed.into_iter().any(|e| e.at > refusal.at && is_of_one_line(e, refusal))
     };
     let refusals = events.iter().filter(|event| !event.passed);
     refusals.into_iter().any(|refusal| {
@@ -95,6 +104,7 @@ pub(super) fn note(project: &Project, record: &Record, held_out: &HeldOut) -> Re
         kernel: record.start.kernel.clone(),
         problem: problem(&record.inputs),
         tokens: held_out.tokens.clone(),
+        at: (held_out.checked, 0),
     };
     let (path, line) = (path(project), signature::signed_line(Purpose::Refusal, &event)?);
     let append = || {
@@ -130,7 +140,17 @@ fn read(project: &Project) -> Result<Vec<Event>> {
         let (event, origin) = signature::read::<Event>(Purpose::Refusal, line.as_bytes()).ok()?;
         believed(event, origin)
     };
-    Ok(text.lines().filter_map(event).collect())
+    Ok(ordered(text.lines().filter_map(event).collect()))
+}
+
+/// The events of the file, in its order.
+fn ordered(mut events: Vec<Event>) -> Vec<Event> {
+    let mut latest = Timestamp::MIN;
+    for (line, event) in events.iter_mut().enumerate() {
+        latest = latest.max(event.checked);
+        event.at = (latest, line + 1);
+    }
+    events
 }
 
 /// Anybody may say that a check was failed: a keep then asks for more. That one was passed is believed of this user's lab only.
@@ -162,6 +182,7 @@ fn of_records(index: &RunIndex) -> Vec<Event> {
             kernel: summary.kernel.clone(),
             problem: None,
             tokens: held_out.tokens.clone(),
+            at: (held_out.checked, 0),
         });
     }
     events
@@ -180,6 +201,7 @@ mod tests {
             kernel: kernel.into(),
             problem: Some(format!("problem of {}", kernel.trim_end_matches(char::is_numeric))),
             tokens: Some(tokens.into()),
+            at: (Timestamp::from_second(second).unwrap_or_default(), 0),
         }
     }
 
@@ -211,5 +233,15 @@ mod tests {
         }
         let again = [refused.clone(), event(2, "a", "x", true, 8), event(3, "a", "y", false, 2)];
         assert!(asks(&again, "a", "other"));
+    }
+
+    #[test]
+    fn an_older_pass_makes_no_later_refusal_good_whatever_the_clock_says() {
+        // Eight runs were passed while the clock was ahead; then it was set back, and a check was failed.
+        let mut events = vec![event(9, "a", "x", true, 8), event(2, "a", "bad", false, 0)];
+        let other = event(99, "a", "other", false, 0);
+        assert!(is_refused(&ordered(events.clone()), &other));
+        events.push(event(3, "a", "y", true, 8));
+        assert!(!is_refused(&ordered(events), &other));
     }
 }

@@ -1,11 +1,14 @@
 //! Restore: puts a kernel of some commit on disk. What was there is saved first.
 
-use super::{Locked, begin, read_on_disk};
-use crate::disk::space;
+use super::carry_out::carry_out;
+use super::intent::{Asked, Intent, What};
+use super::on_disk::{self, NOT_REPLACED, ON_DISK, save};
+use super::step::Step;
+use super::{Refusal, begin};
 use crate::history::names::resolve_name;
 use crate::project::Project;
 use crate::repo;
-use anyhow::Result;
+use std::result::Result as StdResult;
 
 /// What a restore did.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,45 +24,21 @@ pub struct Restored {
 
 /// Puts the kernel of any commit or experiment on disk, by any name that [`resolve_name`] knows. The bytes on disk are saved
 /// first.
-pub fn restore(project: &Project, name: &str) -> Result<Restored> {
-    let locked = begin(project)?;
-    let named = resolve_name(&locked.repo, project, name)?;
-    restore_locked(project, &locked, &named.commit)
-}
-
-/// The same under a lock that is held already; `commit` is a full id.
-pub(super) fn restore_locked(project: &Project, locked: &Locked, commit: &str) -> Result<Restored> {
-    let (commit, subject) = repo::resolve(&locked.repo, commit)?;
-    let before = read_on_disk(project)?;
+pub fn restore(project: &Project, name: &str) -> StdResult<Restored, Refusal> {
+    let asked = Asked { what: What::Restore, kernel: &project.kernel_name, text: name };
+    let locked = begin(project, &asked)?;
+    let commit = resolve_name(&locked.repo, project, name)?.commit;
+    let (commit, subject) = repo::resolve(&locked.repo, &commit)?;
+    let before = on_disk::read(project)?;
     let wanted = repo::bytes_of(&locked.repo, project, &commit)?;
-    let changed = before.as_deref() != Some(&wanted);
-    let mut saved = None;
-    if changed {
-        saved = before.as_deref().map(|bytes| save(project, locked, bytes, ON_DISK)).transpose()?;
-        checkout(project, locked, &commit, before.as_deref())?;
+    if before.as_deref() == Some(&wanted) {
+        return Ok(Restored { commit, subject, saved: None, changed: false });
     }
-    Ok(Restored { commit, subject, saved: saved.map(|saved| saved.id), changed })
-}
-
-/// The subject of a commit that holds bytes which were on disk.
-pub(super) const ON_DISK: &str = "lab: on disk before it was replaced";
-
-/// What a full disk means for the bytes on disk.
-pub(super) const NOT_REPLACED: &str = "what could not be saved was not replaced";
-
-/// Saves bytes under `refs/lab/saved/`; `why` is the message of the commit.
-pub(super) fn save(
-    project: &Project,
-    locked: &Locked,
-    bytes: &[u8],
-    why: &str,
-) -> Result<repo::StoredCommit> {
-    repo::save(&locked.repo, project, bytes, why).map_err(|error| space::explain(error, NOT_REPLACED))
-}
-
-/// Puts the kernel of a commit on disk. `saved` are the bytes that were found there and saved.
-pub(super) fn checkout(project: &Project, locked: &Locked, commit: &str, saved: Option<&[u8]>) -> Result<()> {
-    let what = || format!("{} was not put back", project.kernel_name);
-    repo::checkout_kernel(&locked.repo, project, commit, saved)
-        .map_err(|error| space::explain(error, &what()))
+    let saved = before.as_deref().map(|bytes| save(project, &locked, bytes, ON_DISK)).transpose()?;
+    let mut intent = Intent::new(&asked, project, &format!("of {}", repo::short(&commit)));
+    intent.commit = Some(commit.clone());
+    let found = before.as_deref().map(on_disk::hash);
+    intent.steps.push(Step::Kernel { commit: commit.clone(), found });
+    carry_out(project, &locked, intent, NOT_REPLACED)?.close(project, &locked)?;
+    Ok(Restored { commit, subject, saved: saved.map(|saved| saved.id), changed: true })
 }

@@ -1,7 +1,10 @@
 //! Commits a change of the rules on its own, as a row that everybody sees: the rows before and after it were judged by
 //! different rules.
 
-use super::intent::Intent;
+use super::carry_out::carry_out;
+use super::intent::{Asked, Intent, What};
+use super::keep::commit_steps;
+use super::step::{RowChange, Step};
 use super::{Decided, Locked, NotAllowed, Refusal, begin, no, require_subject};
 use crate::disk::space;
 use crate::inputs::{self, Inputs};
@@ -26,7 +29,8 @@ pub fn read_rules(project: &Project) -> StdResult<Rules, Refusal> {
 
 /// Commits the rules as they are on disk, and nothing else, and writes a row for the change.
 pub fn change_rules(project: &Project, message: &Message) -> StdResult<Decided, Refusal> {
-    let locked = begin(project)?;
+    let asked = Asked { what: What::Rules, kernel: &project.kernel_name, text: message.subject() };
+    let locked = begin(project, &asked)?;
     require_subject(message)?;
     let inputs = inputs::read(project).map_err(|why| Refusal::No(why.to_string()))?;
     let rules = rules::compare(&locked.repo, project, &inputs)?;
@@ -44,46 +48,43 @@ pub fn change_rules(project: &Project, message: &Message) -> StdResult<Decided, 
     let what: Vec<String> = rules.changed.iter().map(ToString::to_string).chain(rules.first).collect();
     let commit_message = Message::new(&format!("{PREFIX}{description}"), message.trailers().iter().cloned())
         .with_default(TrailerKey::Other("Rules".to_owned()), &what.join("; "));
-    let intent = Intent::Rules {
-        head: repo::head(&locked.repo)?.commit,
-        subject: commit_message.subject().to_owned(),
-        emulated: is_emulated(project),
-    };
-    intent.write(project)?;
-    let committed = repo::commit_rules(&locked.repo, project, &files, &commit_message.render());
-    let committed = committed.map_err(|error| {
-        // Nothing was committed, so there is nothing to go on with.
-        let _ = Intent::remove(project);
-        space::explain(error, "nothing was committed")
-    })?;
-    let row = row(&committed.id, &description);
-    let mut notes = committed.notes;
-    match ledger::append(&ledger::path(project, is_emulated(project)), &row) {
-        Ok(()) => Intent::remove(project)?,
-        Err(error) => notes.push(format!("{error:#}; the next `lab` writes the row")),
-    }
-    Ok(Decided { run: None, status: Status::Rules, commit: committed.id, row: Some(row), notes })
+    let text = commit_message.render();
+    let prepared = repo::prepare_rules(&locked.repo, project, &files, &text);
+    let prepared = prepared.map_err(|error| space::explain(error, "nothing was committed"))?;
+    let mut intent = Intent::new(&asked, project, &format!("of {}", project.kernel_name));
+    intent.commit.clone_from(&prepared.commit);
+    let row = row(prepared.commit.as_deref().unwrap_or_default(), &description);
+    intent.steps.extend(commit_steps(prepared, &text));
+    intent.steps.push(append(project, row, is_emulated(project)));
+    let carried = carry_out(project, &locked, intent, "nothing was committed")?;
+    let (commit, row) = (carried.intent.commit.clone().unwrap_or_default(), carried.intent.row().cloned());
+    let notes = carried.close(project, &locked)?;
+    Ok(Decided { run: None, status: Status::Rules, commit, row, notes })
 }
 
-/// Writes the row that a lab that ended halfway owes, if it made the commit. Returns what was done.
-pub(super) fn resume(
+fn append(project: &Project, row: Row, emulated: bool) -> Step {
+    let from = ledger::length(&ledger::path(project, emulated));
+    Step::Row { emulated, row, change: RowChange::Append { from } }
+}
+
+/// The row that an older lab owes that ended halfway; `None` if it did not make the commit.
+pub(super) fn plan_older(
     project: &Project,
     locked: &Locked,
+    asked: &Asked,
     head: Option<&str>,
     subject: &str,
     emulated: bool,
-) -> Result<String> {
-    let Some((commit, parent, found)) = repo::head_with_parent(&locked.repo)? else {
-        return Ok("a change of the rules that an earlier lab began was not committed".to_owned());
-    };
-    if parent.as_deref() != head || found != subject {
-        return Ok("a change of the rules that an earlier lab began was not committed".to_owned());
-    }
-    let (path, row) = (ledger::path(project, emulated), row(&commit, subject.trim_start_matches(PREFIX)));
-    if !ledger::read(&path).rows.contains(&row) {
-        ledger::append(&path, &row)?;
-    }
-    Ok(format!("the row of {} is written: an earlier lab changed the rules", row.commit))
+) -> Result<Option<Intent>> {
+    let made = repo::head_with_parent(&locked.repo)?;
+    let made = made.filter(|(_, parent, found)| parent.as_deref() == head && found == subject);
+    Ok(made.map(|(commit, ..)| {
+        let row = row(&commit, subject.trim_start_matches(PREFIX));
+        let mut intent = Intent::new(asked, project, &format!("in {}", row.commit));
+        intent.steps.push(Step::Row { emulated, row, change: RowChange::Append { from: 0 } });
+        intent.commit = Some(commit);
+        intent
+    }))
 }
 
 /// The files to commit, with their bytes on disk; `None` for a file that is gone.

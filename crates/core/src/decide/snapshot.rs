@@ -6,10 +6,10 @@ use crate::inputs::{Inputs, KernelError, Role};
 use crate::project::Project;
 use crate::repo::{self, Repo};
 use crate::rules;
-use crate::run::Fingerprint;
 use crate::run::record::{Origin, Record};
 use crate::run::verdict::Outcome;
-use crate::store::{RunIndex, RunSummary};
+use crate::run::{Fingerprint, RunId};
+use crate::store::{RunIndex, RunSummary, decision_lock};
 use anyhow::Result;
 use std::path::Path;
 use std::result::Result as StdResult;
@@ -27,6 +27,7 @@ pub fn snapshot(
         Ok(inputs) => Ok(read_present(repo, project, index, inputs)?),
         Err(why) => Err(why.to_string()),
     };
+    let last_decision = last_decision(project, index);
     Ok(Snapshot {
         kernel: project.kernel_name.clone(),
         argument: project.argument.clone(),
@@ -37,7 +38,8 @@ pub fn snapshot(
         candidate: candidate.map(Candidate::from),
         running: None,
         deciding: false,
-        last_decision: last_decision(project, index),
+        damaged: damaged(project, index, last_decision.as_ref().map(|last| last.run)),
+        last_decision,
     })
 }
 
@@ -76,6 +78,24 @@ fn last_decision(project: &Project, index: &RunIndex) -> Option<LastDecision> {
         is_foreign: summary.origin != Origin::Own,
         later_work: LaterWork::Unknown,
     })
+}
+
+/// A run whose record is damaged, and which may have been decided after the run `last`. The list of records that decisions
+/// wrote tells; where it does not go back so far, a newer run counts.
+fn damaged(project: &Project, index: &RunIndex, last: Option<RunId>) -> Option<RunId> {
+    let damaged: Vec<RunId> = index.damaged().collect();
+    if damaged.is_empty() {
+        return None;
+    }
+    let written = decision_lock::written(&project.files(), &project.lab_dir);
+    let place = |run: RunId| written.iter().rposition(|written| *written == run);
+    let is_later = |run: &RunId| match (place(*run), last.and_then(place)) {
+        (Some(at), Some(last)) => at > last,
+        (Some(_), None) => true,
+        (None, Some(_)) => false,
+        (None, None) => last.is_none_or(|last| *run > last),
+    };
+    damaged.into_iter().find(is_later)
 }
 
 /// The run that a decision without a number is about: the newest ended run that judged exactly the present bytes. A run

@@ -3,18 +3,18 @@
 //! Nothing is lost: a commit that HEAD leaves stays under `refs/lab/undone/`, bytes on disk are saved before they are
 //! replaced, and the record remembers the decision that was taken back.
 
-use super::intent::Intent;
+use super::carry_out::carry_out;
+use super::intent::{Asked, Intent, What};
+use super::on_disk::{self, ON_DISK, save, saved_note};
 use super::policy::{LastDecision, LaterWork, NotAllowed, allowed};
-use super::restore::restore_locked;
-use super::{Locked, Refusal, begin, no, read_on_disk, saved_note, snapshot, write_note};
-use crate::disk::space;
+use super::step::{RowChange, Step};
+use super::{Locked, Refusal, begin, no, snapshot};
 use crate::inputs;
-use crate::ledger::{self, Edit};
 use crate::project::Project;
-use crate::repo::{self, Repo};
+use crate::repo::{self, Repo, StoredCommit};
 use crate::run::RunId;
 use crate::run::experiment::Status;
-use crate::run::record::{Decision, Origin, Record};
+use crate::run::record::Origin;
 use crate::store::RunIndex;
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
@@ -62,6 +62,10 @@ pub fn undoable(repo: &Repo, project: &Project, index: &RunIndex) -> StdResult<U
         return Err(NotAllowed::NothingDecided { kernel: snapshot.kernel }.into());
     };
     let (subject, name) = (last.subject(), &project.kernel_name);
+    // The index may say otherwise: nobody signed it, and the key may be another one since.
+    if index.store().read(last.run)?.origin != Origin::Own {
+        return Err(NotAllowed::ForeignDecision { subject }.into());
+    }
     let question = match (last.status, last.made) {
         (Status::Keep, Some(true)) => format!(
             "undo the keep of {subject}: HEAD goes back by that commit, {name} stays as it is on disk"
@@ -82,35 +86,53 @@ pub fn undoable(repo: &Repo, project: &Project, index: &RunIndex) -> StdResult<U
 /// Takes the last keep or discard back. `run` is the run that the user was asked about: the decision about another run
 /// stays. It may put bytes on disk, which a watcher must not take for a save.
 pub fn undo(project: &Project, run: Option<RunId>) -> StdResult<Undone, Refusal> {
-    let locked = begin(project)?;
+    undo_and_tell(project, run, |_| {})
+}
+
+/// The same, and tells the user what was undone before the next undo is allowed. If this process is killed before it has
+/// told, the next lab tells it, and takes nothing further back.
+pub fn undo_and_tell(
+    project: &Project,
+    run: Option<RunId>,
+    tell: impl FnOnce(&Undone),
+) -> StdResult<Undone, Refusal> {
+    let asked = asked(project);
+    let locked = begin(project, &asked)?;
     let undoable = undoable(&locked.repo, project, &RunIndex::open(project))?;
     if run.is_some_and(|run| run != undoable.run) {
         return no(format!("the last decision is another one by now: that of run {}", undoable.run));
     }
-    let on_disk = read_on_disk(project)?.map(|bytes| hash(&bytes));
-    Intent::Undo { run: undoable.run, on_disk: on_disk.clone() }.write(project)?;
-    let notes = carry_out(project, &locked, undoable.run, on_disk.as_deref())
-        .map_err(|error| space::explain(error, "the undo is not finished"))
-        .context("the next `lab` goes on with it")?;
-    Intent::remove(project)?;
+    let Some((intent, notes)) = plan(project, &locked, &asked, undoable.run, Found::Now)? else {
+        return no(format!("nothing was decided about run {}", undoable.run));
+    };
+    let mut carried = carry_out(project, &locked, intent, "nothing was undone")?;
+    carried.notes.extend(notes);
     let Undoable { run, status, description, commit, .. } = undoable;
-    Ok(Undone { run, status, description, commit, notes })
+    let mut undone = Undone { run, status, description, commit, notes: Vec::new() };
+    undone.notes.clone_from(&carried.notes);
+    tell(&undone);
+    carried.close(project, &locked)?;
+    Ok(undone)
 }
 
-/// Goes on with the undo of a lab that ended halfway. If something was built on the commit since, and HEAD was not moved
-/// yet, nothing is undone. Returns what was done, and notes.
-pub(super) fn resume(
+fn asked(project: &Project) -> Asked<'_> {
+    Asked { what: What::Undo, kernel: &project.kernel_name, text: "" }
+}
+
+/// The undo that an older lab began; the error says why it is left. `on_disk` is the hash of the bytes that it found.
+pub(super) fn plan_older(
     project: &Project,
     locked: &Locked,
     run: RunId,
     on_disk: Option<&str>,
-) -> Result<(String, Vec<String>)> {
+) -> Result<StdResult<(Intent, Vec<String>), String>> {
     let record = locked.lock.store.read(run)?;
-    ensure!(
-        record.origin == Origin::Own,
-        "{}",
-        NotAllowed::ForeignDecision { subject: format!("run {run}") }
-    );
+    if record.origin != Origin::Own {
+        let why = format!(
+            "the undo of run {run} that an earlier lab began is left: the record of that run is foreign"
+        );
+        return Ok(Err(why));
+    }
     // The lab that ended halfway may have worked on another kernel.
     let kernel = Some(&record.start.kernel).filter(|kernel| **kernel != project.kernel_name);
     let of_run = kernel.and_then(|kernel| Project::open(&project.root, Some(Path::new(kernel))).ok());
@@ -120,14 +142,29 @@ pub(super) fn resume(
         && repo::leads_to_head(&locked.repo, commit)?
         && let Some(why) = repo::built_on(&locked.repo, commit)?
     {
-        return Ok((format!("the undo of run {run} that an earlier lab began is left: {why}"), Vec::new()));
+        return Ok(Err(why));
     }
-    let notes = carry_out(project, locked, run, on_disk)?;
-    Ok((format!("the undo of run {run} that an earlier lab began is done"), notes))
+    let planned = plan(project, locked, &asked(project), run, Found::Earlier(on_disk))?;
+    Ok(planned.ok_or_else(|| "it was done already".to_owned()))
 }
 
-/// Every step; each may be done already. The record comes last: until then the decision stands.
-fn carry_out(project: &Project, locked: &Locked, run: RunId, on_disk: Option<&str>) -> Result<Vec<String>> {
+/// Which bytes an undo may replace.
+#[derive(Clone, Copy)]
+enum Found<'a> {
+    /// Those that are on disk now.
+    Now,
+    /// Those with this hash, which were there when an older lab began the undo; `None` if there was no file.
+    Earlier(Option<&'a str>),
+}
+
+/// The steps, with notes for the user; `None` if nothing was decided about this run.
+fn plan(
+    project: &Project,
+    locked: &Locked,
+    asked: &Asked,
+    run: RunId,
+    found: Found,
+) -> Result<Option<(Intent, Vec<String>)>> {
     let mut record = locked.lock.store.read(run)?;
     // The index may say otherwise: it is signed by nobody.
     ensure!(
@@ -135,42 +172,41 @@ fn carry_out(project: &Project, locked: &Locked, run: RunId, on_disk: Option<&st
         "{}",
         NotAllowed::ForeignDecision { subject: format!("run {run}") }
     );
-    let Some(decision) = record.decision.clone() else { return Ok(Vec::new()) };
+    let Some(decision) = record.decision.take() else { return Ok(None) };
     let commit = decision.commit.clone().context("nothing was decided")?;
+    let mut intent = Intent::new(asked, project, &format!("of run {run}"));
+    intent.commit = Some(commit.clone());
     let mut notes = Vec::new();
     match decision.status {
         Status::Keep if decision.made == Some(true) => {
-            let reference = repo::store_undone(&locked.repo, run, &commit)?;
-            notes.extend(repo::uncommit(&locked.repo, project, &commit)?);
+            let reference = repo::undone_ref(&locked.repo, run, &commit)?;
             notes.push(format!("the commit is kept as {reference}"));
+            let branch = repo::uncommit(&locked.repo, project, &commit)?;
+            let (stored, files) = (StoredCommit { id: commit.clone(), reference }, branch.files.clone());
+            let named = Step::Name { stored, why: "lab undo".to_owned() };
+            intent.steps.extend([Step::LockIndex, named, Step::MoveHead { branch }, Step::Stage { files }]);
         }
         Status::Keep | Status::Rules => {}
         Status::Discard | Status::Crash => {
-            // Bytes that were saved after a lab ended halfway are newer than the undo: they stay.
-            if read_on_disk(project)?.map(|bytes| hash(&bytes)).as_deref() == on_disk {
-                let restored = restore_locked(project, locked, &commit)?;
-                notes.extend(restored.saved.as_deref().map(saved_note));
+            let present = on_disk::read(project)?;
+            let hash = present.as_deref().map(on_disk::hash);
+            // Bytes that were saved after an older lab ended halfway are newer than the undo: they stay.
+            if matches!(found, Found::Now)
+                || matches!(found, Found::Earlier(earlier) if earlier == hash.as_deref())
+            {
+                let wanted = repo::bytes_of(&locked.repo, project, &commit)?;
+                if let Some(bytes) = present.filter(|bytes| *bytes != wanted) {
+                    notes.push(saved_note(&save(project, locked, &bytes, ON_DISK)?.id));
+                }
+                intent.steps.push(Step::Kernel { commit: commit.clone(), found: hash });
             }
         }
     }
-    take_out_row(project, &record, &decision)?;
-    record.decision = None;
+    if let Some(row) = decision.row.clone() {
+        intent.steps.push(Step::Row { emulated: record.emulated(), row, change: RowChange::TakeOut });
+    }
     record.undone.push(decision);
-    locked.lock.write(&record)?;
-    let wrote = write_note(locked, &commit, &record);
-    notes.extend(
-        wrote
-            .err()
-            .map(|error| format!("the git note of the commit still says that it was decided: {error:#}")),
-    );
-    Ok(notes)
-}
-
-fn take_out_row(project: &Project, record: &Record, decision: &Decision) -> Result<()> {
-    let Some(row) = &decision.row else { return Ok(()) };
-    ledger::replace(&ledger::path(project, record.emulated()), row, Edit::TakeOut).map(drop)
-}
-
-fn hash(bytes: &[u8]) -> String {
-    blake3::hash(bytes).to_hex().to_string()
+    intent.steps.push(Step::Decision { run, decision: None, undone: record.undone });
+    intent.steps.push(Step::Note { commit, run: Some(run), text: None });
+    Ok(Some((intent, notes)))
 }

@@ -21,10 +21,13 @@ pub struct Listing {
     pub(super) missing: Vec<RunId>,
 }
 
+/// See [`RunIndex::positions`].
+type Positions = HashMap<RunId, (i64, u64)>;
+
 /// Where a row is, and whose it is.
 struct Place {
-    /// Microseconds since 1970; a row whose time is not known has that of the row before it.
-    decided: Option<i64>,
+    /// See [`RunIndex::positions`]; a row whose time is not known has that of the row before it.
+    decided: Option<(i64, u64)>,
     emulated: bool,
     at: usize,
     length: u32,
@@ -41,14 +44,23 @@ impl Listing {
             missing: Vec::new(),
         };
         let notes = Notes::of(repo);
+        let positions = index.positions();
         for emulated in [false, true] {
-            listing.add(repo, project, index, &notes, emulated);
+            listing.add(repo, project, index, &notes, &positions, emulated);
         }
         listing.rows.sort_by_key(|place| place.decided);
         listing
     }
 
-    fn add(&mut self, repo: &Repo, project: &Project, index: &mut RunIndex, notes: &Notes, emulated: bool) {
+    fn add(
+        &mut self,
+        repo: &Repo,
+        project: &Project,
+        index: &mut RunIndex,
+        notes: &Notes,
+        positions: &Positions,
+        emulated: bool,
+    ) {
         let path = ledger::path(project, emulated);
         let text = ledger::read_text(&path).unwrap_or_else(|problem| {
             self.problems.push(problem);
@@ -86,8 +98,8 @@ impl Listing {
         let owed = owed(repo, project, emulated, gone.collect());
         self.problems.extend(missing_rows(project, emulated, &owed));
         self.missing.extend(owed.iter().map(|summary| summary.id));
-        let times: Vec<Option<i64>> =
-            self.rows[first..].iter().map(|place| self.decided(index, place)).collect();
+        let times: Vec<Option<(i64, u64)>> =
+            self.rows[first..].iter().map(|place| self.decided(index, positions, place)).collect();
         let mut last = None;
         for (place, decided) in self.rows[first..].iter_mut().zip(times) {
             last = decided.or(last);
@@ -100,13 +112,13 @@ impl Listing {
         Line::again(text.get(place.at..place.at + place.length as usize).unwrap_or_default())
     }
 
-    fn decided(&self, index: &RunIndex, place: &Place) -> Option<i64> {
+    fn decided(&self, index: &RunIndex, positions: &Positions, place: &Place) -> Option<(i64, u64)> {
         match place.run {
-            Some(run) => index.decided_at(run),
+            Some(run) => positions.get(&run).copied(),
             None => {
                 let noted = index.summary_in_note(self.line(place).commit());
                 let noted = noted.filter(|noted| noted.emulated() == place.emulated)?;
-                Some(noted.decision.as_ref()?.decided.as_microsecond())
+                Some((noted.decision.as_ref()?.decided.as_microsecond(), 0))
             }
         }
     }

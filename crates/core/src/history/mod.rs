@@ -13,7 +13,7 @@ use crate::project::Project;
 use crate::repo::{self, Repo};
 use crate::run::RunId;
 use crate::run::experiment::{Experiment, Row};
-use crate::run::record::Record;
+use crate::run::record::{Decision, Record};
 use crate::store::{RunIndex, RunSummary};
 
 /// Every experiment that was decided, of every kernel in the repository.
@@ -44,7 +44,7 @@ pub fn missing(repo: &Repo, project: &Project) -> Vec<Record> {
     let mut index = RunIndex::open(project);
     let runs = Listing::read(repo, project, &mut index).missing;
     let mut missing: Vec<Record> = runs.into_iter().filter_map(|id| index.store().read(id).ok()).collect();
-    missing.sort_by_key(|r| r.decision.as_ref().map(|d| d.decided));
+    missing.sort_by_key(|r| r.decision.as_ref().map(Decision::position));
     missing
 }
 

@@ -2,7 +2,7 @@
 //! git's rules for line endings would put other bytes on disk. `lab restore` and `lab discard` put these bytes there.
 
 use super::commit::introduced;
-use super::{Project, Repo, filters};
+use super::{Project, Repo, filters, locks};
 use anyhow::{Context, Result};
 use git2::{Commit, ErrorCode, Oid, Repository};
 
@@ -22,9 +22,15 @@ pub(super) fn remember(repo: &Repo, project: &Project, commit: Oid, bytes: &[u8]
         return Ok(true);
     }
     let blob = git.blob(bytes)?;
+    locks::clear_own_ref(git, &reference)?;
     git.reference(&reference, blob, false, "as it was on disk")
         .with_context(|| format!("cannot write {reference}"))?;
     Ok(true)
+}
+
+/// Remembers the judged bytes of a kept commit, given by its full id, where git would put others on disk.
+pub fn remember_bytes(repo: &Repo, project: &Project, commit: &str, bytes: &[u8]) -> Result<()> {
+    remember(repo, project, Oid::from_str(commit)?, bytes).map(drop)
 }
 
 /// The bytes to put on disk for a file of a commit: those that were remembered, else what git would put there. `blob` is

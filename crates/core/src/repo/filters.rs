@@ -3,6 +3,7 @@
 use super::Project;
 use anyhow::{Context, Result, bail};
 use git2::{AttrCheckFlags, Oid, Repository, build::CheckoutBuilder};
+use lab_system::leftovers::TemporaryFolder;
 use lab_system::root::Root;
 use std::io::Write;
 use std::path::Path;
@@ -32,9 +33,7 @@ pub fn on_disk(repo: &Repository, project: &Project, commit: &git2::Commit, name
         .files()
         .create_dir_all(&project.lab_dir)
         .with_context(|| format!("cannot make {}", project.lab_dir.display()))?;
-    let folder = tempfile::Builder::new()
-        .prefix("checkout-")
-        .tempdir_in(&project.lab_dir)
+    let folder = TemporaryFolder::inside(&project.lab_dir)
         .with_context(|| format!("cannot write into {}", project.lab_dir.display()))?;
     let mut how = CheckoutBuilder::new();
     how.target_dir(folder.path()).path(name).disable_pathspec_match(true);

@@ -4,6 +4,7 @@
 //! endings. The bytes on disk are built and hashed; the bytes that git holds are committed and compared with HEAD. The
 //! module `filters` turns one into the other.
 
+mod branch;
 mod checkout;
 mod commit;
 mod details;
@@ -12,32 +13,41 @@ mod exclude;
 mod fetch;
 mod filters;
 mod graph;
+mod identity;
 mod incumbent;
+mod locks;
 mod log;
 mod names;
 mod notes;
 mod obstacle;
 mod present;
+mod program;
 mod refs;
+mod staging;
 mod text_diff;
 mod trailers;
 mod uncommit;
 mod user_index;
 mod verify_write;
 
+pub use branch::{Move, Moved, head_ref, move_branch};
 pub use checkout::{bytes_of, checkout_kernel, link_target, staged};
-pub use commit::{ChangedFile, Committed, commit_kernel, commit_rules};
+pub use commit::{ChangedFile, CommitFile, Prepared, ToCommit, detached_note, prepare_kernel, prepare_rules};
 pub use details::{ChangeKind, CommitDetails, FileChange, commit_details};
+pub use exact::remember_bytes;
 pub use exclude::{exclude, tracked};
 pub use fetch::{Bundle, Fetched, bundles, fetch, remotes};
 pub use graph::{Graph, GraphEntry, Label, LabelKind, Lanes, Place};
 pub use incumbent::{HeldFile, incumbent_files, write_incumbent};
+pub use locks::{lock_index, remove_leftovers, unlock_index};
 pub use log::{LogEntry, Marks, change, diff, log_page, show, trailers_of};
 pub use names::{NamedCommit, commits_named, resolve, unknown};
 pub use notes::{Notes, incumbent_note, note};
 pub use obstacle::{Obstacle, Operation, obstacle};
 pub use present::Present;
-pub use refs::{StoredCommit, save, store_discarded, store_undone, stored_kernel};
+pub use program::{ByProgram, commit_by_program};
+pub use refs::{StoredCommit, name_commit, prepare_discarded, save, stored_kernel, undone_ref};
+pub use staging::stage;
 pub use text_diff::text_diff;
 pub use trailers::parse_message;
 pub use uncommit::{built_on, leads_to_head, uncommit};

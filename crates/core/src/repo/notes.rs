@@ -1,9 +1,10 @@
 //! The record of an experiment as a git note of its commit, in `refs/notes/lab`.
 
-use super::commit::{any_signature, introduced};
+use super::commit::introduced;
+use super::identity::any_signature;
 use super::present::first_with;
 use super::refs::has_folder;
-use super::{Project, Repo, blob_in, find, head_commit};
+use super::{Project, Repo, blob_in, find, head_commit, locks};
 use anyhow::Result;
 use git2::build::TreeUpdateBuilder;
 use git2::{Commit, FileMode, ObjectType, Oid, Tree};
@@ -19,11 +20,16 @@ const FETCHED: &str = "refs/lab/fetched/*/notes/lab";
 /// written with a tree that names every other note.
 const FLAT: usize = 128;
 
-/// Attaches a text to a commit, in place of an older one.
+/// Attaches a text to a commit, in place of an older one. Does nothing if the commit has this text already.
 pub fn note(repo: &Repo, commit: &str, text: &str) -> Result<()> {
     let git = &repo.git;
-    let id = find(git, commit)?.id().to_string();
+    let id = find(git, commit)?.id();
+    if git.find_note(Some(NOTES), id).is_ok_and(|note| note.message().ok() == Some(text)) {
+        return Ok(());
+    }
+    let id = id.to_string();
     let who = any_signature(git)?;
+    locks::clear_own_ref(git, NOTES)?;
     let before = git.find_reference(NOTES).ok().map(|tip| tip.peel_to_commit()).transpose()?;
     let tree = match &before {
         Some(commit) => commit.tree()?,

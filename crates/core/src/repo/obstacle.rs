@@ -1,10 +1,10 @@
 //! What keeps git from making a commit now: an operation in progress, a lock, no identity.
 
-use super::Repo;
-use super::commit::author;
+use super::identity::author;
+use super::{Repo, locks};
 use git2::{Repository, RepositoryState};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// An operation of git that stopped halfway and waits for the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -69,8 +69,8 @@ impl fmt::Display for Obstacle {
             }
             Obstacle::Locked(lock) => write!(
                 f,
-                "git's index is locked: another git command is at work; try again when it is done. If none runs, \
-                 remove {}",
+                "{} is locked: another git command is at work; try again when it is done. If none runs, remove {}",
+                locked(lock),
                 lock.display()
             ),
             Obstacle::NoIdentity => f.write_str(
@@ -81,12 +81,20 @@ impl fmt::Display for Obstacle {
     }
 }
 
+/// What a lock file locks.
+fn locked(lock: &Path) -> String {
+    match lock.file_stem().and_then(|name| name.to_str()) {
+        Some("index") | None => "git's index".to_owned(),
+        Some(name) => format!("git's ref {name}"),
+    }
+}
+
 impl Obstacle {
     /// A few words, for a line of key hints.
     pub fn hint(&self) -> String {
         match self {
             Obstacle::Operation(operation) => format!("a {operation} is in progress"),
-            Obstacle::Locked(_) => "git's index is locked".to_owned(),
+            Obstacle::Locked(lock) => format!("{} is locked", locked(lock)),
             Obstacle::NoIdentity => "git does not know your name".to_owned(),
         }
     }
@@ -98,8 +106,11 @@ pub fn obstacle(repo: &Repo) -> Option<Obstacle> {
     if let Some(operation) = operation(git) {
         return Some(Obstacle::Operation(operation));
     }
-    let locks = ["index.lock", "HEAD.lock"].map(|name| git.path().join(name));
-    if let Some(lock) = locks.into_iter().find(|lock| lock.exists()) {
+    let branch = super::head_ref(repo).unwrap_or_else(|_| "HEAD".to_owned());
+    // The lab's own lock is of a decision: either that goes on, or the next decision releases the lock.
+    let index = Some(git.path().join("index.lock")).filter(|_| !locks::is_held_by_lab(repo));
+    let refs = ["HEAD", &branch].map(|reference| locks::of_ref(git, reference));
+    if let Some(lock) = index.into_iter().chain(refs).find(|lock| lock.exists()) {
         return Some(Obstacle::Locked(lock));
     }
     author(git).is_none().then_some(Obstacle::NoIdentity)

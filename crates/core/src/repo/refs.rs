@@ -6,56 +6,58 @@
 //! - `refs/lab/exact/COMMIT`: see the module `exact`
 //! - `refs/lab/raw/BLOB`: bytes whose line endings git would have changed, as they were on disk
 
-use super::commit::{Entry, any_signature, mode_on_disk, tree_with};
-use crate::repo::{Project, Repo, exact, filters, find, head_commit, verify_write};
+use super::commit::{mode_on_disk, tree_with};
+use super::identity::any_signature;
+use super::locks;
+use crate::repo::{CommitFile, Project, Repo, exact, filters, find, head_commit, verify_write};
 use crate::run::RunId;
 use anyhow::{Context, Result};
 use git2::{ObjectType, Oid, Repository};
+use serde::{Deserialize, Serialize};
 
 /// A commit under `refs/lab/`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredCommit {
     /// Full id.
     pub id: String,
     pub reference: String,
 }
 
-/// Stores the attempt of a discarded run; the message tells what was tried.
-pub fn store_discarded(
+/// Makes the commit of a discarded run's attempt; the message tells what was tried. [`name_commit`] gives it its ref.
+pub fn prepare_discarded(
     repo: &Repo,
     project: &Project,
     run: RunId,
     bytes: &[u8],
     message: &str,
 ) -> Result<StoredCommit> {
-    let (commit, blob) = commit_without_branch(repo, project, bytes, message)?;
-    let reference = numbered(&repo.git, "discarded", run, commit, "lab discard")?;
-    verify_write::read_back(repo, &reference, commit, &project.kernel_name, blob)?;
-    Ok(StoredCommit { id: commit.to_string(), reference })
+    let (commit, _) = commit_without_branch(repo, project, bytes, message)?;
+    Ok(StoredCommit { id: commit.to_string(), reference: free_name(&repo.git, "discarded", run, commit) })
 }
 
-/// Stores a commit that HEAD is about to leave. Returns the name of its ref. A commit that is stored already keeps its ref.
-pub fn store_undone(repo: &Repo, run: RunId, commit: &str) -> Result<String> {
-    numbered(&repo.git, "undone", run, Oid::from_str(commit)?, "lab undo")
+/// The ref for a commit that HEAD is about to leave. A commit that is stored already keeps its ref.
+pub fn undone_ref(repo: &Repo, run: RunId, commit: &str) -> Result<String> {
+    Ok(free_name(&repo.git, "undone", run, Oid::from_str(commit)?))
 }
 
-/// Names the commit `refs/lab/FOLDER/RUN`. If that ref is of another commit (from before .lab was deleted, or of an earlier
+/// The name `refs/lab/FOLDER/RUN`. If that ref is of another commit (from before .lab was deleted, or of an earlier
 /// decision about the same run), a further number follows: no ref is ever replaced.
-fn numbered(git: &Repository, folder: &str, run: RunId, commit: Oid, why: &str) -> Result<String> {
-    let names = std::iter::once(format!("refs/lab/{folder}/{run}"))
-        .chain((2..).map(|n| format!("refs/lab/{folder}/{run}-{n}")));
-    for reference in names {
-        match git.find_reference(&reference) {
-            Ok(known) if known.target() == Some(commit) => return Ok(reference),
-            Ok(_) => {}
-            Err(_) => {
-                git.reference(&reference, commit, false, why)
-                    .with_context(|| format!("cannot write {reference}"))?;
-                return Ok(reference);
-            }
-        }
+fn free_name(git: &Repository, folder: &str, run: RunId, commit: Oid) -> String {
+    let first = format!("refs/lab/{folder}/{run}");
+    let is_free =
+        |name: &String| git.find_reference(name).map_or(true, |known| known.target() == Some(commit));
+    let further = (2..).map(|n| format!("refs/lab/{folder}/{run}-{n}"));
+    std::iter::once(first.clone()).chain(further).find(is_free).unwrap_or(first)
+}
+
+/// Gives a commit its ref under `refs/lab/`, unless it has it. A ref of another commit is an error.
+pub fn name_commit(repo: &Repo, stored: &StoredCommit, why: &str) -> Result<()> {
+    let (git, name, id) = (&repo.git, &stored.reference, Oid::from_str(&stored.id)?);
+    if git.refname_to_id(name).ok() != Some(id) {
+        locks::clear_own_ref(git, name)?;
+        git.reference(name, id, false, why).with_context(|| format!("cannot write {name}"))?;
     }
-    unreachable!("numbers do not run out")
+    verify_write::is_there(repo, name, id)
 }
 
 /// Saves bytes that are about to be overwritten. Bytes that are saved already keep their ref.
@@ -79,6 +81,7 @@ pub fn save(repo: &Repo, project: &Project, bytes: &[u8], why: &str) -> Result<S
         }
     }
     let (commit, blob) = commit_without_branch(repo, project, bytes, why)?;
+    locks::clear_own_ref(git, &free)?;
     git.reference(&free, commit, true, why).with_context(|| format!("cannot write {free}"))?;
     verify_write::read_back(repo, &free, commit, &project.kernel_name, blob)?;
     Ok(StoredCommit { id: commit.to_string(), reference: free })
@@ -90,7 +93,7 @@ fn commit_without_branch(repo: &Repo, project: &Project, bytes: &[u8], message: 
     let blob = filters::store(git, name, bytes)?;
     store_raw(git, blob, bytes)?;
     let head = head_commit(git)?;
-    let kernel = Entry { name: name.clone(), blob: Some(blob), mode: mode_on_disk(&project.kernel) };
+    let kernel = CommitFile::new(name, None, Some(blob), mode_on_disk(&project.kernel));
     let tree = tree_with(git, head.as_ref(), &[kernel])?;
     let who = any_signature(git)?;
     let parents: Vec<&git2::Commit> = head.iter().collect();
@@ -128,7 +131,9 @@ pub(super) fn has_folder(git: &Repository, folder: &str) -> bool {
 fn store_raw(git: &Repository, held: Oid, bytes: &[u8]) -> Result<()> {
     if Oid::hash_object(ObjectType::Blob, bytes)? != held {
         let raw = git.blob(bytes)?;
-        git.reference(&format!("refs/lab/raw/{raw}"), raw, true, "as it was on disk")?;
+        let reference = format!("refs/lab/raw/{raw}");
+        locks::clear_own_ref(git, &reference)?;
+        git.reference(&reference, raw, true, "as it was on disk")?;
     }
     Ok(())
 }

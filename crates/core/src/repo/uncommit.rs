@@ -1,8 +1,8 @@
 //! Takes a kept commit back: HEAD moves to its parent, and nothing else of the user's changes.
 
-use super::commit::{file_mode, move_head_back, update_index};
-use super::{Project, Repo, blob_in, head_commit, short};
-use anyhow::{Context, Result, bail};
+use super::commit::file_mode;
+use super::{CommitFile, Move, Project, Repo, blob_in, head_commit, head_ref, short};
+use anyhow::Result;
 use git2::{Commit, Oid};
 use std::path::Path;
 
@@ -44,33 +44,29 @@ pub fn leads_to_head(repo: &Repo, commit: &str) -> Result<bool> {
     Ok(head.id() == id || git.graph_descendant_of(head.id(), id)?)
 }
 
-/// Moves HEAD from this commit to its parent, unless HEAD is elsewhere already. Files on disk stay as they are. If the
-/// kernel's entry in the index is the commit's, it becomes the parent's, so that the kernel shows as changed. Returns a note
-/// for the user, if any.
-pub fn uncommit(repo: &Repo, project: &Project, commit: &str) -> Result<Option<String>> {
+/// How this commit is taken back: HEAD moves to its parent, and the entries of its files in the index become the parent's, so
+/// that the files show as changed. Files on disk stay as they are.
+pub fn uncommit(repo: &Repo, project: &Project, commit: &str) -> Result<Move> {
     let git = &repo.git;
     let commit = git.find_commit(Oid::from_str(commit)?)?;
     let parent = commit.parent(0).ok();
-    if head_commit(git)?.is_some_and(|head| head.id() == commit.id()) {
-        move_head_back(git, parent.as_ref(), "lab: undo of a keep")
-            .context("HEAD could not be moved back")?;
-        if repo.anew()?.git.refname_to_id("HEAD").ok() != parent.as_ref().map(Commit::id) {
-            bail!(
-                "git reported no error, but HEAD did not move. Is the disk full? Make room on it, then try again"
-            );
-        }
-    }
-    unstage(repo, project, &commit, parent.as_ref())
+    let hex = |commit: &Commit| commit.id().to_string();
+    Ok(Move {
+        reference: head_ref(repo)?,
+        from: Some(hex(&commit)),
+        to: parent.as_ref().map(hex),
+        why: "lab: undo of a keep".to_owned(),
+        files: files(repo, project, &commit, parent.as_ref())?,
+    })
 }
 
-/// Puts the entries of the commit's files in the index back to the parent's: the kernel's, and those of the rules where a
-/// first keep committed them.
-fn unstage(
+/// The files of the commit as the parent holds them: the kernel, and those of the rules where a first keep committed them.
+fn files(
     repo: &Repo,
     project: &Project,
     commit: &Commit,
     parent: Option<&Commit>,
-) -> Result<Option<String>> {
+) -> Result<Vec<CommitFile>> {
     let before = parent.map(Commit::tree).transpose()?;
     let diff = repo.git.diff_tree_to_tree(before.as_ref(), Some(&commit.tree()?), None)?;
     let mut names: Vec<String> = Vec::new();
@@ -80,12 +76,12 @@ fn unstage(
     if !names.contains(&project.kernel_name) {
         names.push(project.kernel_name.clone());
     }
-    let mut notes = Vec::new();
+    let mut files = Vec::new();
     for name in names {
         let Some((kept, mode)) = blob_in(commit, &name) else { continue };
         let before = parent.and_then(|parent| blob_in(parent, &name));
         let (blob, mode) = before.map_or((None, mode), |(blob, mode)| (Some(blob), mode));
-        notes.extend(update_index(repo, &name, Some(kept), blob, file_mode(mode)));
+        files.push(CommitFile::new(&name, Some(kept), blob, file_mode(mode)));
     }
-    Ok((!notes.is_empty()).then(|| notes.join("; ")))
+    Ok(files)
 }

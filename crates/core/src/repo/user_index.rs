@@ -1,11 +1,11 @@
-//! The user's index: which blob is staged for a file, and staging another one.
+//! The user's index: which blob is staged for a file.
 //!
 //! libgit2 reads neither a split index nor a sparse one. Where the user's index is such a one, the git program reads and
 //! writes it, and libgit2 gets an empty index in memory: it looks there for `.gitattributes` that are not on disk.
 
 use super::Repo;
 use anyhow::{Context, Result, anyhow, bail};
-use git2::{ErrorClass, FileMode, Index, IndexEntry, IndexTime, Oid, Repository};
+use git2::{ErrorClass, Index, Oid, Repository};
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -50,46 +50,22 @@ pub(super) fn staged(repo: &Repo, name: &str) -> Result<Option<Oid>> {
     Ok(index.get_path(Path::new(name), 0).map(|entry| entry.id))
 }
 
-/// Stages a blob for a file; `None` takes the file's entry out. Every other entry stays. It is read back.
-pub(super) fn stage(repo: &Repo, name: &str, entry: Option<(Oid, FileMode)>) -> Result<()> {
-    match (repo.index_by_git, entry) {
-        (true, Some((blob, mode))) => {
-            let entry = format!("{:o},{blob},{name}", i32::from(mode));
-            git_on_index(repo, &["update-index", "--add", "--cacheinfo", &entry])?;
+/// Stages a blob with its mode for a file in an index that libgit2 cannot read; `None` takes the file's entry out. Every other
+/// entry stays. It is read back.
+pub(super) fn stage(repo: &Repo, name: &str, entry: Option<(Oid, i32)>) -> Result<()> {
+    match entry {
+        Some((blob, mode)) => {
+            git_on_index(
+                repo,
+                &["update-index", "--add", "--cacheinfo", &format!("{mode:o},{blob},{name}")],
+            )?;
         }
-        (true, None) => drop(git_on_index(repo, &["update-index", "--force-remove", "--", name])?),
-        (false, entry) => stage_by_library(&repo.git, name, entry)?,
+        None => drop(git_on_index(repo, &["update-index", "--force-remove", "--", name])?),
     }
     if staged(&repo.anew()?, name)? != entry.map(|(blob, _)| blob) {
         bail!("git reported no error, but it is not written: is the disk full?");
     }
     Ok(())
-}
-
-fn stage_by_library(git: &Repository, name: &str, entry: Option<(Oid, FileMode)>) -> Result<()> {
-    let mut index = git.index()?;
-    index.read(true)?;
-    match entry {
-        None => index.remove_path(Path::new(name))?,
-        Some((blob, mode)) => {
-            let none = IndexTime::new(0, 0);
-            index.add(&IndexEntry {
-                ctime: none,
-                mtime: none,
-                dev: 0,
-                ino: 0,
-                mode: i32::from(mode) as u32,
-                uid: 0,
-                gid: 0,
-                file_size: 0,
-                id: blob,
-                flags: 0,
-                flags_extended: 0,
-                path: name.as_bytes().to_vec(),
-            })?;
-        }
-    }
-    Ok(index.write()?)
 }
 
 /// Runs the git program on the user's index.

@@ -2,7 +2,12 @@
 
 use super::{Repo, blob_in};
 use anyhow::{Context, Result, bail};
-use git2::Oid;
+use git2::{Oid, Repository};
+
+/// Reads back that `reference` names `commit`, and that the commit's files can be read.
+pub(super) fn is_there(repo: &Repo, reference: &str, commit: Oid) -> Result<()> {
+    check(repo, reference, commit, |git| git.find_commit(commit)?.tree().map(drop).map_err(Into::into))
+}
 
 /// Reads back that `reference` names `commit`, and that the commit holds `blob` under `name` (`None`: no file). It opens the repository
 /// anew: what this handle remembers proves nothing.
@@ -14,11 +19,7 @@ pub(super) fn read_back(
     blob: impl Into<Option<Oid>>,
 ) -> Result<()> {
     let blob = blob.into();
-    let git = repo.anew()?.git;
-    let read = || -> Result<()> {
-        if git.refname_to_id(reference)? != commit {
-            bail!("{reference} does not name it");
-        }
+    check(repo, reference, commit, |git| {
         let held = blob_in(&git.find_commit(commit)?, name).map(|(id, _)| id);
         if held != blob {
             bail!("{name} is not in it");
@@ -27,6 +28,16 @@ pub(super) fn read_back(
             git.find_blob(blob)?;
         }
         Ok(())
+    })
+}
+
+fn check(repo: &Repo, reference: &str, commit: Oid, holds: impl Fn(&Repository) -> Result<()>) -> Result<()> {
+    let git = repo.anew()?.git;
+    let read = || -> Result<()> {
+        if git.refname_to_id(reference)? != commit {
+            bail!("{reference} does not name it");
+        }
+        holds(&git)
     };
     read().with_context(|| {
         format!(

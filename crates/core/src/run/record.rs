@@ -27,7 +27,12 @@ pub struct Decision {
     /// The trailers under it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trailers: Vec<Trailer>,
+    /// The time of day. The clock may be set back: see [`Decision::order`].
     pub decided: Timestamp,
+    /// Counts the decisions of this clone, from 1: a later decision has a greater number. 0 in the records of an older lab,
+    /// whose decisions came before all others, in the order of their times.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub order: u64,
     /// The commit that holds the judged bytes, hex; `None` until it is made.
     pub commit: Option<String>,
     /// Whether a keep made that commit; it did not if HEAD held the bytes already. `None` of a discard, and in the records
@@ -38,6 +43,18 @@ pub struct Decision {
     pub row: Option<Row>,
     /// The row is in the ledger.
     pub row_written: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl Decision {
+    /// What decisions are sorted by: their own order, and the time of those that have none.
+    pub fn position(&self) -> (u64, Timestamp) {
+        (self.order, self.decided)
+    }
 }
 
 /// The outcome of the held-out check. See [`crate::runner::held_out`].

@@ -1,7 +1,8 @@
 //! One decision at a time, also where commands run beside a screen; and the list of records that decisions wrote.
 //!
 //! The file `.lab/decide.lock` is both: processes lock it, and it holds one line with the run's number for every record
-//! written under the lock. So the index finds the changed records among ten thousand without looking at each.
+//! written under the lock. So the index finds the changed records among ten thousand without looking at each. Two further
+//! lines say that a decision began and that it ended: without the second, its process was killed.
 
 use crate::project::Project;
 use crate::run::RunId;
@@ -9,6 +10,7 @@ use crate::run::record::Record;
 use crate::store::run_store::RunStore;
 use anyhow::{Context, Result};
 use lab_system::root::{Access, Root};
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -18,10 +20,17 @@ fn path(lab_dir: &Path) -> PathBuf {
     lab_dir.join("decide.lock")
 }
 
+/// The lines around the numbers of one decision's records.
+const BEGAN: &str = "began\n";
+const ENDED: &str = "ended\n";
+
 /// The lock, held while something is decided. Dropping it releases it.
 pub struct DecisionLock {
     file: File,
     pub store: RunStore,
+    /// The process that held the lock before did not release it: it was killed, and may have left temporary files.
+    pub was_killed: bool,
+    has_ended: Cell<bool>,
 }
 
 impl DecisionLock {
@@ -33,17 +42,64 @@ impl DecisionLock {
             files.wait_for_lock(&path, Access::ReadAppend)
         };
         let file = open().with_context(|| format!("cannot lock {}", path.display()))?;
-        Ok(DecisionLock { file, store: RunStore::new(&project.lab_dir) })
+        Ok(DecisionLock::held(project, file))
+    }
+
+    /// The same without waiting: `None` while another process decides.
+    pub fn try_take(project: &Project) -> Result<Option<DecisionLock>> {
+        let path = path(&project.lab_dir);
+        let file = project.files().take_lock(&path, Access::ReadAppend);
+        let file = file.with_context(|| format!("cannot lock {}", path.display()))?;
+        Ok(file.map(|file| DecisionLock::held(project, file)))
+    }
+
+    fn held(project: &Project, file: File) -> DecisionLock {
+        let mut text = String::new();
+        let mut last = || -> io::Result<bool> {
+            let length = file.metadata()?.len();
+            (&file).seek(SeekFrom::Start(length.saturating_sub(ENDED.len() as u64)))?;
+            (&file).read_to_string(&mut text)?;
+            Ok(length == 0 || text == ENDED)
+        };
+        let was_killed = !last().unwrap_or(false);
+        // Where this cannot be written, the next decision looks for temporary files in vain.
+        let _ = (&file).write_all(BEGAN.as_bytes());
+        let store = RunStore::new(&project.lab_dir);
+        DecisionLock { file, store, was_killed, has_ended: Cell::new(false) }
     }
 
     /// Replaces the record in one step and notes that it changed.
     pub fn write(&self, record: &Record) -> Result<()> {
+        self.has_ended.set(false);
         let written = self.store.write(record);
         // Noted also where the write failed: one more look does no harm. Where the note fails, other processes see an
         // older record; that is no reason not to decide.
         let _ = (&self.file).write_all(format!("{}\n", record.start.id).as_bytes());
         written
     }
+}
+
+impl DecisionLock {
+    /// Notes that everything is done but for removing the intent. That comes last, so that no process is killed after it
+    /// and before its end: its decision would be done, and nobody would know.
+    pub fn end(&self) {
+        if !self.has_ended.replace(true) {
+            // Where this cannot be written, the next decision looks for temporary files in vain.
+            let _ = (&self.file).write_all(ENDED.as_bytes());
+        }
+    }
+}
+
+impl Drop for DecisionLock {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// The runs whose records decisions wrote, in the order in which they were written: a run may stand there several times.
+pub fn written(files: &Root, lab_dir: &Path) -> Vec<RunId> {
+    let text = files.read_text(&path(lab_dir), READ_LIMIT).unwrap_or_default();
+    text.lines().filter_map(|line| line.parse().ok().map(RunId)).collect()
 }
 
 /// A position in the file, in bytes.

@@ -280,7 +280,7 @@ impl RunIndex {
         let ours = |keys: &Keys| keys.kernel == hash && keys.is(Fact::IsDecided) && !keys.is(Fact::IsCheck);
         let decided = self.known.iter().filter(|(_, known)| ours(&known.keys));
         let is_own = |known: &Known| known.keys.is(Fact::IsOwn);
-        let (id, known) = decided.max_by_key(|(id, known)| (is_own(known), known.keys.decided, **id))?;
+        let (id, known) = decided.max_by_key(|(id, known)| (is_own(known), known.keys.position(), **id))?;
         self.get(*id, known)
     }
 
@@ -302,6 +302,11 @@ impl RunIndex {
     /// Messages about damaged records, newest first.
     pub fn problems(&self) -> Vec<String> {
         self.damaged.values().rev().map(|(_, problem)| problem.clone()).collect()
+    }
+
+    /// The runs with damaged records, newest first.
+    pub fn damaged(&self) -> impl Iterator<Item = RunId> {
+        self.damaged.keys().rev().copied()
     }
 
     /// The newest run that `wanted` accepts, with its whole record.
@@ -347,9 +352,24 @@ impl RunIndex {
         }
     }
 
-    /// Microseconds since 1970 at which a run was decided.
-    pub fn decided_at(&self, id: RunId) -> Option<i64> {
-        self.known.get(&id).map(|known| known.keys.decided).filter(|at| *at != 0)
+    /// The greatest order of all decisions; 0 if there is none.
+    pub fn greatest_order(&self) -> u64 {
+        self.known.values().map(|known| known.keys.order).max().unwrap_or(0)
+    }
+
+    /// Where each decision of this clone stands among all: at its time in microseconds since 1970, but never before the
+    /// decision that was made before it. The clock may have been set back in between. The second number orders decisions of
+    /// the same time.
+    pub fn positions(&self) -> HashMap<RunId, (i64, u64)> {
+        let decided = self.known.iter().filter(|(_, known)| known.keys.decided != 0);
+        let mut decided: Vec<_> = decided.map(|(id, known)| (known.keys.position(), *id)).collect();
+        decided.sort_unstable();
+        let mut latest = i64::MIN;
+        let position = |((order, at), run): ((u64, i64), RunId)| {
+            latest = latest.max(at);
+            (run, (latest, order))
+        };
+        decided.into_iter().map(position).collect()
     }
 }
 

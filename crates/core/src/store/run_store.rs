@@ -9,6 +9,7 @@ use crate::store::signature::{self, Purpose};
 use crate::store::summary::RunSummary;
 use crate::text::sanitise;
 use anyhow::{Context, Result, ensure};
+use lab_system::leftovers;
 use lab_system::root::{Access, Root};
 use serde::de::DeserializeOwned;
 use std::fs::File;
@@ -86,6 +87,10 @@ impl RunStore {
     pub fn create_after(&self, newest: Option<RunId>) -> Result<RunId> {
         let failed = || format!("cannot make a folder for the run in {}", self.runs.display());
         self.files.create_dir_all(&self.runs).with_context(failed)?;
+        if let Some(newest) = newest {
+            // Of a lab that was killed while it wrote the record.
+            leftovers::sweep(&self.files, &self.folder(newest));
+        }
         let mut newest = newest.map_or(0, |newest| newest.0);
         loop {
             let next = newest.checked_add(1).map(RunId);

@@ -59,6 +59,71 @@ pub fn pair(a: f64, b: f64) -> (String, String) {
     if a != b && short_a == short_b { (a.to_string(), b.to_string()) } else { (short_a, short_b) }
 }
 
+/// The texts of numbers that stand beside each other, in this form. Two that differ never read the same: all of them then have
+/// further digits.
+///
+/// ```
+/// use lab_core::text::figures::{count, distinct, gate};
+/// assert_eq!(distinct([165_210.4, 164_880.0], count), ["165,210", "164,880"]);
+/// assert_eq!(distinct([42.004, 42.001], count), ["42.004", "42.001"]);
+/// assert_eq!(distinct([1.00001, 1.0], gate), ["1.00001", "1.00000"]);
+/// ```
+pub fn distinct<const N: usize>(values: [f64; N], form: impl Fn(f64) -> String) -> [String; N] {
+    let differ = |texts: &[String; N]| {
+        let pairs = (0..N).flat_map(|a| (0..a).map(move |b| (a, b)));
+        pairs.into_iter().all(|(a, b)| texts[a] != texts[b] || values[a] == values[b] || values[a].is_nan())
+    };
+    let texts = values.map(form);
+    if differ(&texts) {
+        return texts;
+    }
+    let largest = values.iter().map(|value| value.abs()).filter(|size| size.is_finite()).fold(0.0, f64::max);
+    let finer = (4..=MOST_DIGITS).map(|digits| values.map(|value| aligned(value, largest, digits)));
+    finer.into_iter().find(differ).unwrap_or_else(|| values.map(|value| value.to_string()))
+}
+
+/// The significant digits that tell every two numbers apart.
+const MOST_DIGITS: usize = 17;
+
+/// A number with as many decimals as give `largest` so many significant digits.
+fn aligned(value: f64, largest: f64, digits: usize) -> String {
+    if !value.is_finite() {
+        return value.to_string();
+    }
+    if !(1e-3..1e15).contains(&largest) {
+        return format!("{value:.0$e}", digits - 1);
+    }
+    let before = largest.log10().floor() as i32 + 1;
+    grouped(&format!("{value:.0$}", (digits as i32 - before).max(0) as usize))
+}
+
+/// A ratio less 1 as a signed percentage without its unit: with one decimal, or with as many as it takes for it to be told
+/// from zero.
+///
+/// ```
+/// use lab_core::text::figures::percent;
+/// assert_eq!([0.031, -0.0004, 0.0, 2e-9].map(percent), ["+3.1", "-0.04", "+0.0", "+2e-7"]);
+/// ```
+pub fn percent(ratio: f64) -> String {
+    percents([ratio]).concat()
+}
+
+/// The same for ratios that stand beside each other. All have the same number of decimals, and two that differ never read the
+/// same.
+pub fn percents<const N: usize>(ratios: [f64; N]) -> [String; N] {
+    // Minus zero would read `-0.0`.
+    let values = ratios.map(|ratio| ratio * 100.0 + 0.0);
+    let is_zero = |text: &String| !text.contains(|digit: char| ('1'..='9').contains(&digit));
+    let tells = |texts: &[String; N]| {
+        let pairs = (0..N).flat_map(|a| (0..a).map(move |b| (a, b)));
+        pairs.into_iter().all(|(a, b)| texts[a] != texts[b] || values[a] == values[b])
+            && texts.iter().zip(values).all(|(text, value)| value == 0.0 || !is_zero(text))
+    };
+    let decimals = (1..=5usize).map(|decimals| values.map(|value| format!("{value:+.decimals$}")));
+    let powers = (0..MOST_DIGITS).map(|digits| values.map(|value| format!("{value:+.digits$e}")));
+    decimals.chain(powers).find(tells).unwrap_or_else(|| values.map(|value| format!("{value:+}")))
+}
+
 /// A measure, with as many decimals as its interval's ends have: whole from 100 on, 2 decimals from 1 on, 4 decimals from
 /// 0.0001 on.
 ///
@@ -228,6 +293,18 @@ mod tests {
         assert_eq!(gates, ["0", "2.1e-6", "1,024", "0.125", "NaN", "165,210.4"]);
     }
 
+    #[test]
+    fn numbers_that_differ_read_differently_beside_each_other() {
+        assert_eq!(distinct([5.004, 5.001, 5.009], count), ["5.004", "5.001", "5.009"]);
+        assert_eq!(distinct([142_050.2, 142_050.4], count), ["142,050.2", "142,050.4"]);
+        assert_eq!(distinct([0.99999, 1.0], gate), ["0.99999", "1.00000"]);
+        assert_eq!(distinct([7.0, 7.0], count), ["7.00", "7.00"]);
+        assert_eq!(distinct([f64::NAN, 1.0], gate), ["NaN", "1"]);
+        assert_eq!(percents([0.0002, -0.002, 0.003]), ["+0.02", "-0.20", "+0.30"]);
+        assert_eq!(percents([0.031, 0.028, 0.034]), ["+3.1", "+2.8", "+3.4"]);
+        assert_eq!(percents([0.0, -0.0]), ["+0.0", "+0.0"]);
+    }
+
     fn number(text: &str) -> f64 {
         let (digits, unit) = match text.chars().last() {
             Some('k') => (&text[..text.len() - 1], 1e3),
@@ -256,6 +333,17 @@ mod tests {
                 let (low_text, high_text) = (form(low), form(high));
                 prop_assert!(number(&low_text) <= number(&high_text), "{low}: {low_text}, {high}: {high_text}");
             }
+        }
+
+        #[test]
+        fn no_two_that_differ_read_the_same(a in numbers(), off in prop::sample::select(vec![0.0, 1e-9, 1e-6, 1e-3])) {
+            let b = a * (1.0 + off);
+            for form in [figure, count, short, gate] {
+                let [one, other] = distinct([a, b], form);
+                prop_assert!(a == b || one != other, "{a}, {b}: {one}");
+            }
+            let [one, other] = percents([off, off * 1.001]);
+            prop_assert!(off == 0.0 || one != other, "{off}: {one}");
         }
 
         #[test]

@@ -17,6 +17,15 @@ impl Root {
         file_lock::take_when(Sharing::Exclusive, || self.open(file, access), || self.metadata(file))
     }
 
+    /// [`Root::take_lock`] for a plain file or a folder that exists.
+    pub(crate) fn take_lock_of_any(&self, path: &Path) -> io::Result<Option<File>> {
+        let open = || match self.open_folder(path) {
+            Ok(folder) => Ok(File::from(folder)),
+            Err(_) => self.open(path, Access::Read),
+        };
+        file_lock::take_when(Sharing::Exclusive, open, || self.metadata(path))
+    }
+
     /// [`file_lock::is_held`] for a file below the root.
     pub fn is_locked(&self, file: &Path) -> bool {
         let opened = self.open(file, Access::Read);

@@ -35,9 +35,14 @@ impl Root {
 
     /// The names in a folder, in no order.
     pub fn entries(&self, folder: &Path) -> io::Result<Vec<OsString>> {
+        entries(self.open_folder(folder)?)
+    }
+
+    /// Opens a folder for listing and locking.
+    pub(super) fn open_folder(&self, folder: &Path) -> io::Result<OwnedFd> {
         // The folder itself is open by its path alone, which Linux does not list.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        entries(openat(self.folder(folder)?, c".", flags, Mode::empty())?)
+        Ok(openat(self.folder(folder)?, c".", flags, Mode::empty())?)
     }
 
     pub fn remove_file(&self, file: &Path) -> io::Result<()> {

@@ -21,7 +21,7 @@ impl Dialog<'_> {
             self.draw_question(frame, area, title, std::slice::from_ref(text));
         };
         match overlay {
-            Overlay::Help { scroll } => return Some(help::draw(self, frame, area, *scroll)),
+            Overlay::Help(state) => return Some(help::draw(self, frame, area, state)),
             Overlay::Keep { draft } => {
                 message_dialog::draw(self, frame, area, "Keep", &self.keep_question(), draft);
             }

@@ -1,6 +1,7 @@
 //! The foot of the screen: a message or the state of the screen, and below it the hints with their reasons.
 
 use super::action_for;
+use super::view_names::{ViewNames, view_names};
 use crate::geometry::Button;
 use crate::keymap::{Action, Binding, KeyScope, Keymap, TABLE};
 use crate::model::Model;
@@ -41,6 +42,8 @@ pub(super) struct Foot<'a> {
     /// Runs are decided by rule.
     auto: bool,
     deciding: Option<Deciding>,
+    /// There is a decision to undo.
+    can_undo: bool,
     message: Option<&'a StatusMessage>,
     /// Why an action is not possible now.
     usable: &'a dyn Fn(Action) -> Result<(), String>,
@@ -66,6 +69,7 @@ impl<'a> Foot<'a> {
             paused: model.runs.paused,
             auto: model.decision.auto,
             deciding: model.decision.in_progress,
+            can_undo: model.allowed().undo.is_ok(),
             message: model.message.message(),
             usable,
         }
@@ -81,10 +85,14 @@ impl<'a> Foot<'a> {
     pub(super) fn draw(&self, frame: &mut Frame, area: Rect) -> Vec<Button> {
         let hints = Rect { y: area.bottom().saturating_sub(1), height: 1, ..area };
         if frame.area().height >= HINT_ROWS {
-            self.draw_message(frame, Rect { height: area.height.saturating_sub(1), ..area });
-            self.draw_hints(frame, hints)
+            let above = Rect { height: area.height.saturating_sub(1), ..area };
+            let mut buttons = self.draw_views(frame, above);
+            let taken: u16 = buttons.iter().map(|(place, _)| place.width).sum();
+            self.draw_message(frame, above, taken);
+            buttons.extend(self.draw_hints(frame, hints));
+            buttons
         } else if self.text().is_some() {
-            self.draw_message(frame, area);
+            self.draw_message(frame, area, 0);
             Vec::new()
         } else {
             self.draw_hints(frame, hints)
@@ -141,12 +149,38 @@ impl<'a> Foot<'a> {
         vec![format!("{place} · {kernel}"), format!("{place} · {watching} "), format!("{place} "), kernel]
     }
 
-    fn draw_message(&self, frame: &mut Frame, area: Rect) {
+    /// Draws the views of a screen without a head at the right end of the message's row. A longer message hides them.
+    fn draw_views(&self, frame: &mut Frame, area: Rect) -> Vec<Button> {
+        if self.is_large {
+            return Vec::new();
+        }
         let lines = self.lines(area.width);
         let taken = lines.first().map_or(0, Line::width);
-        let fits = |right: &String| taken + 2 + width(right) < usize::from(area.width);
+        let columns = |named: &Vec<(View, Span)>| named.iter().map(|(_, name)| name.width()).sum::<usize>();
+        let mut all = [ViewNames::Present, ViewNames::None]
+            .into_iter()
+            .map(|names| view_names(self.view, names, self.keymap, self.theme));
+        let fits = |named: &Vec<(View, Span)>| taken + 2 + columns(named) <= usize::from(area.width);
+        let Some(named) = all.find(fits).filter(|_| lines.len() < 2) else { return Vec::new() };
+        let mut x = area.right().saturating_sub(columns(&named) as u16);
+        let mut buttons = Vec::new();
+        for (view, name) in named {
+            let place = Rect { x, y: area.y, width: name.width() as u16, height: 1 };
+            frame.render_widget(name, place);
+            buttons.push((place, action_for(view)));
+            x = place.right();
+        }
+        buttons
+    }
+
+    /// The last `views` columns of the first row are taken.
+    fn draw_message(&self, frame: &mut Frame, area: Rect, views: u16) {
+        let lines = self.lines(area.width);
+        let taken = lines.first().map_or(0, Line::width);
+        let left = Rect { width: area.width.saturating_sub(views), ..area };
+        let fits = |right: &String| taken + 2 + width(right) < usize::from(left.width);
         if let Some(right) = self.standing().into_iter().find(fits).filter(|_| lines.len() < 2) {
-            frame.render_widget(Line::styled(right, self.theme.quiet()).right_aligned(), area);
+            frame.render_widget(Line::styled(right, self.theme.quiet()).right_aligned(), left);
         }
         for (row, line) in lines.into_iter().take(usize::from(area.height)).enumerate() {
             frame.render_widget(line, Rect { y: area.y + row as u16, height: 1, ..area });
@@ -159,6 +193,11 @@ impl<'a> Foot<'a> {
         let here = KeyScope::In(self.view);
         let is_heard = |b: &&Binding| match b.action {
             Action::Freeze => self.focus == Pane::Log,
+            // The hint that runs are decided by rule stands in front already.
+            Action::Auto => !self.auto,
+            // These stand among the hints only where they can be used.
+            Action::Stop => (self.usable)(b.action).is_ok(),
+            Action::Undo => self.can_undo,
             _ => b.scope == KeyScope::Screen || b.scope == here,
         };
         let listed = TABLE.iter().filter(|b| !b.hint.is_empty()).filter(is_heard);
@@ -178,8 +217,10 @@ impl<'a> Foot<'a> {
             }
         }
         while too_long(&all)
-            && let Some(last) =
-                shown.iter().rposition(|offer| !matches!(offer.binding.action, Action::Help | Action::Quit))
+            && let Some(last) = shown
+                .iter()
+                .position(|offer| offer.binding.action == Action::Auto)
+                .or_else(|| shown.iter().rposition(|offer| !stays(offer.binding.action)))
         {
             shown.remove(last);
             all = self.hints(&shown, 0);
@@ -206,11 +247,6 @@ impl<'a> Foot<'a> {
         if self.auto {
             let text = format!("{} auto on  ", self.keymap.key(Action::Auto));
             hint(Some(Action::Auto), vec![Span::styled(text, theme.warn())]);
-        }
-        // The head of a large screen names the views.
-        if self.view != View::Bench && !self.is_large {
-            let name = format!("{} {}  ", self.keymap.key(action_for(self.view)), self.view.name());
-            hint(None, vec![Span::styled(name, theme.title(true))]);
         }
         for Offer { binding, usable } in shown {
             let key = self.keymap.key_in(KeyScope::In(self.view), binding.action);
@@ -242,6 +278,11 @@ impl<'a> Foot<'a> {
             _ => binding.hint,
         }
     }
+}
+
+/// The hint of this action is shown at every width.
+fn stays(action: Action) -> bool {
+    matches!(action, Action::Help | Action::Quit | Action::Stop)
 }
 
 /// One hint, with two blanks behind it.

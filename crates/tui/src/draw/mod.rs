@@ -29,6 +29,7 @@ mod message_dialog;
 mod pick_list;
 mod results;
 mod verdict;
+mod view_names;
 
 use crate::geometry::FrameGeometry;
 use crate::keymap::Action;

@@ -1,6 +1,7 @@
 //! The head of the screen and the verdict: one word, one colour, one number, the change against the incumbent. While a
 //! run is in progress, its stage; the last verdict stays beside it.
 
+use super::view_names::{ViewNames, view_names};
 use super::{action_for, big_letters};
 use crate::geometry::Button;
 use crate::keymap::Action;
@@ -76,8 +77,9 @@ impl<'a> Banner<'a> {
         // Two columns separate them from the right part.
         let fits =
             |named: &Vec<(View, Span)>| named.iter().map(|(_, name)| name.width()).sum::<usize>() + 4 <= room;
-        let named = [self.view_names(view, true), self.view_names(view, false)]
+        let named = ViewNames::ALL
             .into_iter()
+            .map(|names| view_names(view, names, &self.appearance.keymap, theme))
             .find(fits)
             .unwrap_or_default();
         let columns: usize = named.iter().map(|(_, name)| name.width()).sum();
@@ -92,24 +94,6 @@ impl<'a> Banner<'a> {
         }
         frame.render_widget(right.right_aligned(), Rect { x: area.right() - taken, width: taken, ..area });
         buttons
-    }
-
-    /// The views with their keys, the present one marked; or the present one alone.
-    fn view_names(&self, here: View, all: bool) -> Vec<(View, Span<'static>)> {
-        let shown = View::ALL.into_iter().filter(|view| all || *view == here);
-        let named = shown.map(|view| {
-            let sign = if view == here { "▸" } else { " " };
-            let style =
-                if view == here { self.appearance.theme.title(true) } else { self.appearance.theme.quiet() };
-            (
-                view,
-                Span::styled(
-                    format!("{sign}{} {} ", self.appearance.keymap.key(action_for(view)), view.name()),
-                    style,
-                ),
-            )
-        });
-        named.collect()
     }
 
     /// The report of the run in progress once it names its device, else of the last run.
@@ -178,7 +162,7 @@ impl<'a> Banner<'a> {
                     words.push((format::count(measure.value), faded(theme.strong())));
                 }
                 if let Some(change) = verdict.change {
-                    let text = format!("{:+.1}%", change.ratio * 100.0);
+                    let text = format::percent(change.ratio).replace(' ', "");
                     words.push((text, faded(self.change_style(&change))));
                 }
                 words
@@ -219,12 +203,11 @@ impl<'a> Banner<'a> {
         let Running::Live(live) = &self.runs.running else { return None };
         let theme = &self.appearance.theme;
         let measure = live.report.measure(self.setup.objective.name()).filter(|m| m.value.is_finite())?;
-        let ends = measure.low.zip(measure.high).map_or_else(String::new, |(low, high)| {
-            format!(" ({} … {})", format::count(low), format::count(high))
-        });
+        let (value, ends) = format::measure(measure.value, measure.low.zip(measure.high));
+        let ends = ends.map_or_else(String::new, |ends| format!(" {ends}"));
         let mut line = vec![
             Span::styled("so far  ", theme.quiet()),
-            Span::styled(format::count(measure.value), theme.strong()),
+            Span::styled(value, theme.strong()),
             Span::styled(format!("{ends} {}", format::unit(&self.setup.objective)), theme.quiet()),
         ];
         if let Some(change) = Change::in_turns(&live.report, &self.setup.objective) {
@@ -244,6 +227,9 @@ impl<'a> Banner<'a> {
             return Vec::new();
         };
         let mut parts = Vec::new();
+        if last.verdict.outcome == Outcome::Void {
+            parts.push("void: the run says nothing about the bytes".to_owned());
+        }
         let gates = last.report.gates();
         if !gates.is_empty() {
             let good = gates.iter().filter(|g| g.passes()).count();
@@ -406,6 +392,9 @@ impl<'a> Banner<'a> {
         }
         if self.runs.paused {
             words.push(("paused", theme.warn()));
+        }
+        if self.runs.check_follows {
+            words.push(("a check follows", theme.accent()));
         }
         words
             .into_iter()

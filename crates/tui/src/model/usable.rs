@@ -27,8 +27,12 @@ impl Model {
             Action::Check => match (&self.runs.present, &self.setup.external) {
                 (Some(Err(_)), _) => Err(unreadable()),
                 (_, Some(_)) => Err("needs the built-in harness".to_owned()),
+                _ if self.runs.is_checking() => Err("a check is in progress".to_owned()),
+                // A check that is asked for during a run follows the run.
+                _ if self.decision.in_progress.is_none() => Ok(()),
                 _ => self.is_calm(),
             },
+            // The repository worker knows more about an undo, and says it.
             Action::Undo => self.is_calm(),
             Action::Describe => self.can_describe().map(drop),
             Action::Mark => self.shown().map(drop).ok_or_else(|| "no experiment yet".to_owned()),
@@ -158,6 +162,7 @@ impl Model {
             running: None,
             deciding: false,
             last_decision: None,
+            damaged: None,
         };
         let status = self.repository.status.as_ref();
         let mut snapshot = status.map_or_else(empty, |status| status.snapshot.clone());

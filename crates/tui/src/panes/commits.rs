@@ -6,7 +6,7 @@ use crate::search_highlight;
 use crate::state::{ScreenSettings, Setup};
 use crate::text::{fit, pad, pad_left, printable};
 use crate::views::Pane;
-use crate::widgets::{ListArea, PaneSlot, figure, mark};
+use crate::widgets::{FIGURE, ListArea, PaneSlot, figure, mark};
 use lab_core::repo::{LogEntry, short};
 use lab_core::run::experiment::Experiment;
 use ratatui::Frame;
@@ -88,7 +88,7 @@ fn describe<'a>(entry: &'a LogEntry, setup: &Setup, columns: usize, appearance: 
     match own(entry, setup) {
         Some(experiment) => {
             spans.push(Span::styled(mark(experiment.row.status), theme.experiment(experiment.row.status)));
-            spans.push(Span::styled(pad_left(&figure(experiment), 7), theme.strong()));
+            spans.push(Span::styled(pad_left(&figure(experiment, FIGURE), FIGURE), theme.strong()));
         }
         None => spans.push(Span::raw(" ".repeat(8))),
     }

@@ -10,7 +10,7 @@ use crate::theme::Theme;
 use crate::widgets::PaneSlot;
 use crate::widgets::evidence::{self, FIRST_FAILURE, device_state, table};
 use lab_core::objective::Objective;
-use lab_core::run::verdict::Outcome;
+use lab_core::run::verdict::{Outcome, Verdict};
 use lab_protocol::report::{Diagnostic, Report, Severity};
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -132,7 +132,10 @@ fn lines(data: Correctness, columns: usize, appearance: &ScreenSettings) -> Vec<
     };
     let build_failed = verdict.is_some_and(|v| v.build_failed);
     let mut out = Vec::new();
-    if let Some(verdict) = verdict.filter(|v| v.outcome != Outcome::Pass && !v.why.is_empty()) {
+    // The compiler's own message says what the reason of a failed build says.
+    let says_more = |v: &&Verdict| !(v.build_failed && repeats(&v.why, report));
+    let verdict_reason = verdict.filter(|v| v.outcome != Outcome::Pass && !v.why.is_empty());
+    if let Some(verdict) = verdict_reason.filter(says_more) {
         let style = theme.verdict(verdict.outcome);
         for (index, text) in reason_rows(&verdict.why, columns.saturating_sub(2)).into_iter().enumerate() {
             let sign = if index == 0 { verdict.sign() } else { " " };
@@ -171,6 +174,12 @@ fn lines(data: Correctness, columns: usize, appearance: &ScreenSettings) -> Vec<
         }
     }
     out
+}
+
+/// Whether a reason only repeats an error of the compiler that is listed with its line.
+fn repeats(why: &str, report: &Report) -> bool {
+    let mut errors = report.diagnostics().iter().filter(|d| d.severity == Severity::Error);
+    errors.any(|error| why.contains(error.message.trim()))
 }
 
 /// A text of the harness in a few rows, so that the gates stay visible.

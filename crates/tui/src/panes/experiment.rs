@@ -4,6 +4,8 @@
 mod comparison;
 mod details;
 mod document;
+mod pair_table;
+mod workloads;
 
 use crate::diff::{ContextLines, Diff, DiffLayout, DiffView, JumpTarget};
 use crate::keymap::Action;

@@ -18,7 +18,7 @@ use crate::search_highlight;
 use crate::state::{ScreenSettings, Setup};
 use crate::text::{fit, pad, pad_left, printable, width};
 use crate::views::Pane;
-use crate::widgets::{ListArea, PaneSlot, figure, mark};
+use crate::widgets::{FIGURE, ListArea, PaneSlot, figure, mark};
 use lab_core::repo::{Label, LabelKind, Place, short};
 use lab_core::run::experiment::Status;
 use lab_core::text::figures::thousands;
@@ -109,7 +109,10 @@ fn describe(
     }
     if let Some(experiment) = experiment {
         spans.push(Span::styled(mark(experiment.row.status), theme.experiment(experiment.row.status)));
-        spans.push(Span::styled(format!("{} ", pad_left(&figure(experiment), 7)), theme.strong()));
+        spans.push(Span::styled(
+            format!("{} ", pad_left(&figure(experiment, FIGURE), FIGURE)),
+            theme.strong(),
+        ));
         if !experiment.is_kept() {
             // No branch holds the commit: it hangs at the commit that it was tried on.
             let word = format!(" {}:", experiment.row.status.word());

@@ -6,7 +6,7 @@ use crate::format;
 use crate::keymap::Action;
 use crate::state::chart_points::{figure, nearest, place, range};
 use crate::state::{Repository, Runs, ScreenSettings, Setup};
-use crate::text::printable;
+use crate::text::{printable, wrap};
 use crate::widgets::{PaneSlot, bounds, mark};
 use lab_core::run::experiment::{Experiment, ExperimentKey, Status};
 use lab_protocol::report::Measure;
@@ -14,6 +14,7 @@ use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
 use std::ops::Range;
 
 /// Most columns between two experiments: a few experiments leave room for more.
@@ -104,14 +105,10 @@ pub fn draw(
     }
     let count = data.repository.comparable().len();
     if count == 0 {
-        let way = |action| appearance.keymap.way(action);
-        let none = format!(
-            "no experiment yet: {} keeps one, {} discards one",
-            way(Action::Keep),
-            way(Action::Discard)
-        );
-        let text = if data.repository.loaded { none } else { "reading …".to_owned() };
-        frame.render_widget(Line::styled(text, theme.quiet()), inner);
+        let text = if data.repository.loaded { nothing(data, appearance) } else { "reading …".to_owned() };
+        let rows = wrap(&text, usize::from(inner.width)).into_iter();
+        let lines: Vec<Line> = rows.map(|row| Line::styled(row, theme.quiet())).collect();
+        frame.render_widget(Paragraph::new(lines), inner);
         return None;
     }
     let selected = data.repository.position(data.selected);
@@ -126,6 +123,26 @@ pub fn draw(
         frame.render_widget(line, detail);
     }
     plot
+}
+
+/// Why the chart is empty: on which device nothing was decided, whose experiments there are, how to see them, and how to
+/// make one.
+fn nothing(data: History, appearance: &ScreenSettings) -> String {
+    let way = |action| appearance.keymap.way(action);
+    let decide = format!("{} keeps one, {} discards one", way(Action::Keep), way(Action::Discard));
+    let others = &data.repository.comparable().others;
+    if others.is_empty() {
+        return format!("no experiment yet: {decide}");
+    }
+    let device = data.repository.present_device(data.runs.last.as_ref(), data.setup);
+    let here = device.and_then(|(device, _)| device).map_or(String::new(), |name| format!(" on {name}"));
+    let counted: Vec<String> = others.iter().map(|(name, count)| format!("{count} of {name}")).collect();
+    let text = format!(
+        "no experiment of this kernel{here} yet: {decide}. There are {}: {} shows them",
+        counted.join(", "),
+        way(Action::Results)
+    );
+    printable(&text).into_owned()
 }
 
 /// The bounds of the run in progress once its harness has printed them, else of the last run.
@@ -145,10 +162,12 @@ fn note(data: History, state: &HistoryState) -> String {
     let newest = count.checked_sub(1).and_then(|at| data.repository.nth_comparable(at));
     let emulated = if newest.is_some_and(|e| e.emulated) { " · emulated times" } else { "" };
     let log = if state.scale == Scale::Log { " · log scale" } else { "" };
+    let elsewhere: usize = data.repository.comparable().others.iter().map(|(_, count)| count).sum();
+    let elsewhere = if elsewhere == 0 { String::new() } else { format!(" · {elsewhere} not comparable") };
     match (count, state.newest.filter(|newest| *newest < count)) {
         (0, _) => unit.to_owned(),
-        (_, None) => format!("{unit}{log} · {count} {noun}{emulated}"),
-        (_, Some(newest)) => format!("{unit}{log} · {newest} of {count} {noun}{emulated}"),
+        (_, None) => format!("{unit}{log} · {count} {noun}{emulated}{elsewhere}"),
+        (_, Some(newest)) => format!("{unit}{log} · {newest} of {count} {noun}{emulated}{elsewhere}"),
     }
 }
 
@@ -207,7 +226,7 @@ fn draw_chart(
         |name: &str, count: usize| if count == 0 { String::new() } else { format!("{name} {count}") };
     let series = |name: String, style, shape| Series { name, style, shape };
     let best_name =
-        points.best(shown.end - 1).map_or(String::new(), |best| format!("best {}", format::short(best)));
+        points.best(shown.end - 1).map_or(String::new(), |best| format!("best {}", format::count(best)));
     let undecided = if pending.is_empty() { String::new() } else { "not decided".to_owned() };
     let signs = |status, ascii, points| SeriesShape::Marks(mark(status), ascii, points);
     let chart = Chart {

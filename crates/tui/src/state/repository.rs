@@ -44,6 +44,8 @@ pub struct Comparable {
     /// Indices into the history, rising.
     places: Vec<usize>,
     pub points: ChartPoints,
+    /// The other experiments of the history: whose they are, and how many.
+    pub others: Vec<(String, usize)>,
 }
 
 #[derive(Debug, PartialEq)]
@@ -143,12 +145,33 @@ impl Repository {
         };
         let all = self.experiments.iter().enumerate().filter(|(_, e)| is_comparable(e));
         let places: Vec<usize> = all.map(|(place, _)| place).collect();
+        let others = others(self.experiments.iter().filter(|e| !is_comparable(e)), setup);
         let points = ChartPoints::of(places.iter().map(|place| &self.experiments[*place]), setup.goal);
         let reference = Reference {
             kernel: setup.kernel.clone(),
             goal: setup.goal,
             device: device.map(|(name, emulated)| (name.map(str::to_owned), emulated)),
         };
-        self.cache.comparable = Comparable { reference: Some(reference), places, points };
+        self.cache.comparable = Comparable { reference: Some(reference), places, points, others };
     }
+}
+
+/// Counts experiments by their device, or by their kernel where that is another. The larger number comes first.
+fn others<'e>(experiments: impl Iterator<Item = &'e Experiment>, setup: &Setup) -> Vec<(String, usize)> {
+    let mut counted: Vec<(String, usize)> = Vec::new();
+    for experiment in experiments.filter(|e| e.row.status != Status::Rules) {
+        let name =
+            match (setup.is_about(experiment), experiment.kernel.as_deref(), experiment.device.as_deref()) {
+                (false, Some(kernel), _) => kernel.to_owned(),
+                (true, _, Some(device)) => device.to_owned(),
+                (false, None, _) => "another kernel".to_owned(),
+                (true, _, None) => "an unknown device".to_owned(),
+            };
+        match counted.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, count)) => *count += 1,
+            None => counted.push((name, 1)),
+        }
+    }
+    counted.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    counted
 }

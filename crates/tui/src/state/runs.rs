@@ -86,11 +86,22 @@ pub struct Runs {
     pub untrusted: Option<String>,
     /// Saves start no run.
     pub paused: bool,
+    /// A check was asked for during a run: it follows the run.
+    pub check_follows: bool,
 }
 
 impl Runs {
     pub fn is_idle(&self) -> bool {
         matches!(self.running, Running::No)
+    }
+
+    /// The run in progress is a check.
+    pub fn is_checking(&self) -> bool {
+        match &self.running {
+            Running::No => false,
+            Running::Asked(reason, _) => *reason == Reason::Check,
+            Running::Live(live) => live.start.is_check(),
+        }
     }
 
     pub fn live(&self) -> Option<&LiveRun> {

@@ -162,9 +162,12 @@ impl Theme {
     /// A whole selected row. Where the selection is shown by reversed colours, the row's own colours are removed:
     /// reversed, each span would be a block of a different colour.
     pub fn select<'a>(&self, mut line: Line<'a>) -> Line<'a> {
-        if self.palette.selection.is_none() {
-            for span in &mut line.spans {
+        for span in &mut line.spans {
+            if self.palette.selection.is_none() {
                 span.style = Style { fg: None, bg: None, ..span.style }.remove_modifier(Modifier::DIM);
+            } else if span.style.bg == self.palette.background {
+                // A painted background would be a hole in the row.
+                span.style.bg = None;
             }
         }
         line.style(self.selected())

@@ -4,7 +4,7 @@ use super::ask;
 use crate::effect::Effect;
 use crate::keymap::{Action, Key, KeyScope};
 use crate::model::Model;
-use crate::overlay::Overlay;
+use crate::overlay::{Help, Overlay};
 use crate::request::RepositoryRequest;
 use crate::status::MessageLevel;
 use ratatui::crossterm::event::{Event as Raw, KeyEvent};
@@ -22,7 +22,8 @@ impl Model {
 
     /// In the help only the keys act that scroll or close it: letters that were meant for a search must decide nothing.
     pub(super) fn on_help_key(&mut self, key: KeyEvent) -> Vec<Effect> {
-        let Some(Overlay::Help { scroll }) = self.overlays.last_mut() else { return Vec::new() };
+        let Some(Overlay::Help(help)) = self.overlays.last_mut() else { return Vec::new() };
+        let scroll = &mut help.scroll;
         match self.appearance.keymap.find(KeyScope::Screen, key.into()) {
             Some(Action::Up) => *scroll = scroll.saturating_sub(1),
             Some(Action::Down) => *scroll = scroll.saturating_add(1),
@@ -30,6 +31,8 @@ impl Model {
             Some(Action::HalfDown) => *scroll = scroll.saturating_add(10),
             Some(Action::Top) => *scroll = 0,
             Some(Action::Bottom) => *scroll = usize::MAX,
+            Some(Action::Search) => help.typing = true,
+            Some(Action::Close) if !help.search.value().is_empty() => *help = Help::default(),
             Some(Action::Close | Action::Help | Action::Open | Action::Quit) => drop(self.overlays.pop()),
             _ => {}
         }
@@ -59,7 +62,27 @@ impl Model {
         }
     }
 
+    /// The keys of the line that is typed into the help.
+    fn on_help_search_key(&mut self, key: KeyEvent) -> Vec<Effect> {
+        let action = self.appearance.keymap.find(KeyScope::Input, Key::from(key));
+        let Some(Overlay::Help(help)) = self.overlays.last_mut() else { return Vec::new() };
+        match action {
+            Some(Action::Accept) => help.typing = false,
+            Some(Action::Abandon) => *help = Help::default(),
+            Some(Action::PreviousChoice) => help.scroll = help.scroll.saturating_sub(1),
+            Some(Action::NextChoice) => help.scroll = help.scroll.saturating_add(1),
+            _ => {
+                type_key(&mut help.search, key);
+                help.scroll = 0;
+            }
+        }
+        Vec::new()
+    }
+
     pub(super) fn on_input_key(&mut self, key: KeyEvent) -> Vec<Effect> {
+        if matches!(self.overlays.last(), Some(Overlay::Help(_))) {
+            return self.on_help_search_key(key);
+        }
         match self.appearance.keymap.find(KeyScope::Input, Key::from(key)) {
             Some(Action::Accept) if self.overlays.last_mut().is_some_and(|o| o.pick().is_some()) => {
                 self.accept_pick()

@@ -5,7 +5,7 @@ use super::dialogs::insert;
 use crate::effect::Effect;
 use crate::keymap::{Action, KeyScope};
 use crate::model::Model;
-use crate::overlay::{Overlay, PickList};
+use crate::overlay::{Help, Overlay, PickList};
 use crate::panes::graph::ReadTarget;
 use crate::request::{RepositoryRequest, SettingsRequest};
 use crate::state::Deciding;
@@ -17,6 +17,16 @@ use lab_core::run::experiment::Experiment;
 use ratatui::crossterm::event::KeyEvent;
 
 impl Model {
+    pub(super) fn key_uses_geometry(&self, key: KeyEvent) -> bool {
+        let scope = match self.overlays.last() {
+            None => KeyScope::In(self.panes.view),
+            Some(Overlay::Help(help)) if !help.typing => KeyScope::Screen,
+            Some(overlay) if overlay.is_question() => KeyScope::Question,
+            Some(_) => KeyScope::Input,
+        };
+        self.appearance.keymap.find(scope, key.into()).is_some()
+    }
+
     pub(super) fn on_key(&mut self, key: KeyEvent) -> Vec<Effect> {
         if self.frame.geometry.too_small {
             return self.on_key_while_too_small(key);
@@ -33,13 +43,8 @@ impl Model {
 
     fn on_heard_key(&mut self, key: KeyEvent) -> Vec<Effect> {
         match self.overlays.last() {
-            Some(Overlay::Help { .. }) => self.on_help_key(key),
-            Some(
-                Overlay::Trust { .. }
-                | Overlay::DiscardNewer { .. }
-                | Overlay::Restore { .. }
-                | Overlay::Undo { .. },
-            ) => self.on_question_key(key),
+            Some(Overlay::Help(help)) if !help.typing => self.on_help_key(key),
+            Some(overlay) if overlay.is_question() => self.on_question_key(key),
             Some(_) => self.on_input_key(key),
             None => match self.appearance.keymap.find(KeyScope::In(self.panes.view), key.into()) {
                 Some(action) => self.perform(action),
@@ -94,8 +99,12 @@ impl Model {
             Action::Stop | Action::Close if self.decision.held_out.is_some() => {
                 return vec![Effect::StopKeep];
             }
+            Action::Check if !self.runs.is_idle() => self.toggle_check(),
             Action::Check => return self.start(Reason::Check),
-            Action::Stop => return vec![Effect::KillRun],
+            Action::Stop => {
+                self.runs.check_follows = false;
+                return vec![Effect::KillRun];
+            }
             Action::Edit => return vec![Effect::OpenEditor(self.editor_spot())],
             Action::Pause => return self.toggle_pause(),
             Action::Bench => return self.show(View::Bench),
@@ -163,7 +172,7 @@ impl Model {
             Action::ResetBorders => self.panes.shares.clear(),
             Action::Mouse => self.toggle_mouse(),
             Action::ReloadConfig => return vec![Effect::Settings(SettingsRequest::Reload)],
-            Action::Help => self.overlays.push(Overlay::Help { scroll: 0 }),
+            Action::Help => self.overlays.push(Overlay::Help(Help::default())),
             Action::Suspend => return vec![Effect::Suspend],
             Action::Redraw => return vec![Effect::Repaint],
             Action::Quit => return vec![Effect::KillRun, Effect::Quit],

@@ -24,6 +24,7 @@ use crate::effect::{Effect, Redraw, Update};
 use crate::event::{Event, TerminalEvent, UserInput};
 use crate::geometry::FrameGeometry;
 use crate::model::Model;
+use crate::overlay::Help;
 use crate::request::{RepositoryRequest, TelemetryRequest};
 use crate::state::Now;
 use crate::status::MessageLevel;
@@ -54,6 +55,16 @@ pub fn update(model: &mut Model, event: Event, now: Now) -> Update {
     effects.splice(0..0, model.save_layout());
     effects.extend(model.load_source());
     Update { effects, redraw: model.frame.redraw }
+}
+
+/// Whether an event needs to know where the last frame drew everything. A letter that is typed into a line and a key
+/// without an action do not, so several of them can be handled before the next frame.
+pub fn uses_geometry(model: &Model, event: &Event) -> bool {
+    match event {
+        Event::Input(UserInput::Key(key)) => model.key_uses_geometry(*key),
+        Event::Input(UserInput::Mouse(_)) => true,
+        _ => false,
+    }
 }
 
 impl Model {
@@ -122,7 +133,7 @@ impl Model {
         for fit in geometry.fits.drain(..) {
             self.panes.take(fit);
         }
-        if let (Some(row), Some(crate::overlay::Overlay::Help { scroll })) =
+        if let (Some(row), Some(crate::overlay::Overlay::Help(Help { scroll, .. }))) =
             (geometry.help_row, self.overlays.last_mut())
         {
             // Scrolling beyond the end of the help has no effect on the way back.

@@ -50,6 +50,7 @@ impl Model {
             effects.extend(self.open_graph());
         }
         effects.extend(self.load_details());
+        effects.extend(self.start_check_that_follows());
         effects
     }
 

@@ -2,6 +2,7 @@
 
 use super::ask;
 use crate::effect::{Effect, Redraw};
+use crate::keymap::Action;
 use crate::model::Model;
 use crate::overlay::Overlay;
 use crate::reply::RunLog;
@@ -35,6 +36,33 @@ impl Model {
             return vec![Effect::Refresh];
         }
         self.start(reason)
+    }
+
+    /// Has a check follow the run in progress, or no longer.
+    pub(super) fn toggle_check(&mut self) {
+        self.runs.check_follows = !self.runs.check_follows;
+        let check = self.appearance.keymap.way(Action::Check);
+        let text = match self.runs.check_follows {
+            true => format!("a check follows this run; {check} again takes that back"),
+            false => "no check follows this run".to_owned(),
+        };
+        self.say(MessageLevel::Info, text);
+    }
+
+    /// Starts the check that was asked for during a run, once neither a run nor a decision is in progress.
+    pub(super) fn start_check_that_follows(&mut self) -> Vec<Effect> {
+        let awaits_rule = self.decision.auto && self.decision.awaiting_rule.is_some();
+        if awaits_rule || self.is_calm().is_err() || !std::mem::take(&mut self.runs.check_follows) {
+            return Vec::new();
+        }
+        match self.runs.last.as_ref().filter(|last| last.verdict.build_failed && !self.runs.is_stale()) {
+            Some(_) => {
+                let text = format!("no check follows: {} does not build", self.setup.file());
+                self.say(MessageLevel::Warning, text);
+                Vec::new()
+            }
+            None => self.start(Reason::Check),
+        }
     }
 
     pub(super) fn on_run(&mut self, event: RunEvent) -> Vec<Effect> {

@@ -9,6 +9,6 @@ pub mod scrolled_text;
 pub mod slot;
 pub mod window;
 
-pub use experiment::{figure, mark};
+pub use experiment::{FIGURE, figure, mark};
 pub use scrolled_text::ScrolledText;
 pub use slot::{ListArea, PaneSlot};

@@ -88,6 +88,15 @@ pub const HEADERS: &str = "headers";
 /// Environment variable that names the only folder that a confined compiler writes to. It lies on the cache folder's file system.
 pub const FOLDER_VARIABLE: &str = "LAB_BUILD_FOLDER";
 
+/// Environment variable that names a folder to which no confined compiler writes, on the cache folder's file system: files that
+/// all builds share are made there.
+pub const SHARED_FOLDER_VARIABLE: &str = "LAB_SHARED_BUILD_FOLDER";
+
+/// The folder in which files for [`HEADERS`] are made. Whoever named it removes what an interrupted process leaves there.
+pub fn shared_work_folder(cache_dir: &Path) -> PathBuf {
+    std::env::var_os(SHARED_FOLDER_VARIABLE).map_or_else(|| cache_dir.join(HEADERS), PathBuf::from)
+}
+
 /// The folder for what a build needs until it ends.
 pub fn work_folder(cache_dir: &Path) -> PathBuf {
     std::env::var_os(FOLDER_VARIABLE).map_or_else(|| cache_dir.to_owned(), PathBuf::from)

@@ -14,6 +14,7 @@ use crate::options::JudgeOptions;
 use crate::outcome::{Correctness, Stop};
 use crate::problem::{Problem, ProblemContext};
 use crate::process::exec_wrapper;
+use crate::process::private_folder::PrivateFolder;
 use crate::worker::{WatchingTool, Worker};
 use lab_device::cpu;
 use lab_protocol::report::Writer;
@@ -87,21 +88,21 @@ pub struct ToolRun<'a> {
     options: &'a JudgeOptions,
     image: &'a Path,
     sanitizer: Option<&'a ComputeSanitizer>,
-    folder: tempfile::TempDir,
+    folder: PrivateFolder,
 }
 
 impl<'a> ToolRun<'a> {
-    /// A tool that will watch a worker running `image`, and write its findings to a new folder in `parent`. `sanitizer` is needed
+    /// A tool that will watch a worker running `image`, and write its findings to a new folder in `cache_dir`. `sanitizer` is needed
     /// for the tools of compute-sanitizer.
     pub fn new(
         tool: Tool,
         options: &'a JudgeOptions,
         image: &'a Path,
         sanitizer: Option<&'a ComputeSanitizer>,
-        parent: &Path,
+        cache_dir: &Path,
     ) -> Result<Self, Stop> {
-        let folder = tempfile::tempdir_in(parent).map_err(|e| {
-            Stop::Lab(format!("no temporary folder can be made in {}: {e}", parent.display()))
+        let folder = PrivateFolder::new(cache_dir).map_err(|e| {
+            Stop::Lab(format!("no temporary folder can be made in {}: {e}", cache_dir.display()))
         })?;
         Ok(ToolRun { tool, options, image, sanitizer, folder })
     }

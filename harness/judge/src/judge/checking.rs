@@ -111,7 +111,7 @@ impl CheckSession<'_> {
         let image = self.image(tool, problem, snapshot, out)?;
         out.stage(Stage::Verify)?;
         let tool_run =
-            ToolRun::new(tool, self.options, &image.path, self.sanitizer.as_ref(), &std::env::temp_dir())?;
+            ToolRun::new(tool, self.options, &image.path, self.sanitizer.as_ref(), self.cache_dir)?;
         let worker = Worker::start_under_tool(
             &self.options.worker,
             &tool_run.watching()?,

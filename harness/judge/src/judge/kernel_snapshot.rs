@@ -2,19 +2,16 @@
 
 use crate::options::JudgeOptions;
 use crate::outcome::Stop;
+use crate::process::private_folder::PrivateFolder;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// Longest kernel.cu, in bytes. A kernel's source is small; a larger file is another file by mistake.
 const MAX_BYTES: u64 = 8 << 20;
 
-/// Snapshots older than this are removed.
-const MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
-
 /// A copy of the kernel in a temporary folder, which is removed with this value.
 pub struct KernelSnapshot {
-    folder: tempfile::TempDir,
+    folder: PrivateFolder,
 }
 
 impl KernelSnapshot {
@@ -42,9 +39,7 @@ impl KernelSnapshot {
         let lab = |e: io::Error| {
             Stop::Lab(format!("the copy of {shown_as} in {} cannot be written: {e}", parent.display()))
         };
-        std::fs::create_dir_all(parent).map_err(lab)?;
-        remove_old(parent);
-        let folder = tempfile::tempdir_in(parent).map_err(lab)?;
+        let folder = PrivateFolder::new_in(parent).map_err(lab)?;
         std::fs::write(folder.path().join("kernel.cu"), bytes).map_err(lab)?;
         Ok(KernelSnapshot { folder })
     }
@@ -52,16 +47,5 @@ impl KernelSnapshot {
     /// The file that is built.
     pub fn source(&self) -> PathBuf {
         self.folder.path().join("kernel.cu")
-    }
-}
-
-/// Removes the snapshots of judges that were killed, as every newer save kills one. A folder that cannot be removed does no harm
-/// and stays.
-fn remove_old(parent: &Path) {
-    for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
-        let made = entry.metadata().and_then(|m| m.modified());
-        if made.is_ok_and(|t| t.elapsed().is_ok_and(|age| age > MAX_AGE)) {
-            let _ = std::fs::remove_dir_all(entry.path());
-        }
     }
 }

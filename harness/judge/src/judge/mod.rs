@@ -37,10 +37,12 @@ mod wavegru_tests;
 
 use crate::options::JudgeOptions;
 use crate::outcome::{Correctness, Stop};
+use crate::process::private_folder;
 use crate::sink::SharedSink;
 use lab_protocol::report::{Stage, Writer};
 use lab_protocol::{Exit, console};
 use lab_system::{descendants, lifetime};
+pub use processes::remove_unused;
 use std::io::{self, Write};
 
 /// Runs the judge process, with run.log's lines on stdout.
@@ -48,7 +50,7 @@ use std::io::{self, Write};
 /// It dies with the process that started it, and ends its children when a signal ends it. With `on_standby` it does ahead
 /// what does not depend on the candidate, and judges when a line arrives on its stdin.
 pub fn main(options: JudgeOptions, on_standby: bool) -> Exit {
-    let signals = lifetime::kill_children_on_signals()
+    let signals = lifetime::kill_children_on_signals(private_folder::remove_own)
         .and_then(|()| descendants::adopt_orphans())
         .and_then(|()| lifetime::die_with_parent(rustix::process::Signal::TERM));
     if let Err(error) = signals {

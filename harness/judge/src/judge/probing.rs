@@ -11,6 +11,7 @@ use crate::device_lock::DeviceUse;
 use crate::options::JudgeOptions;
 use crate::outcome::Stop;
 use crate::probe::{self, DeviceFigures, HEADER, SOURCE};
+use crate::process::private_folder::{self, PrivateFolder};
 use crate::sink::SharedSink;
 use crate::telemetry::TelemetryMonitor;
 use crate::worker::Worker;
@@ -81,7 +82,7 @@ pub struct Probed {
 
 /// Probes the device, also if its figures are stored already. If a signal ends the calling process, it ends its children first.
 pub fn probe(options: &JudgeOptions) -> Result<Probed, Stop> {
-    lifetime::kill_children_on_signals()?;
+    lifetime::kill_children_on_signals(private_folder::remove_own)?;
     let sink = SharedSink::new(console::stderr());
     let cache_dir = cache_dir(options)?;
     let target = lab_device::resolve(options.device);
@@ -117,7 +118,7 @@ fn build_and_measure(
 ) -> Result<Option<DeviceFigures>, Stop> {
     let failed =
         |e: io::Error| Stop::Lab(format!("probe.cu cannot be written in {}: {e}", cache_dir.display()));
-    let folder = tempfile::tempdir_in(cache_dir.join(SNAPSHOTS)).map_err(failed)?;
+    let folder = PrivateFolder::new_in(&cache_dir.join(SNAPSHOTS)).map_err(failed)?;
     let source = folder.path().join("probe.cu");
     std::fs::write(&source, SOURCE).map_err(failed)?;
     let image = builder.reference(&source, HEADER)?;

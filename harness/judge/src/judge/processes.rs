@@ -4,6 +4,7 @@ use crate::compiler::Compiler;
 use crate::options::JudgeOptions;
 use crate::outcome::Stop;
 use crate::process::child::LineSink;
+use crate::process::private_folder;
 use crate::sink::SharedSink;
 use crate::sync::lock;
 use crate::worker::{StartingWorker, Worker};
@@ -70,18 +71,28 @@ pub fn auto_caveat(asked: Target) -> Option<String> {
 
 /// Creates the folder for what outlives a run, and returns its absolute path: the children may have another current folder.
 pub fn cache_dir(options: &JudgeOptions) -> Result<PathBuf, Stop> {
-    use etcetera::BaseStrategy;
     let folder = match &options.cache_dir {
         Some(folder) => folder.clone(),
-        None => etcetera::choose_base_strategy()
-            .map_err(|e| Stop::Lab(format!("there is no home folder for the cache folder: {e}; set HOME")))?
-            .cache_dir()
-            .join("lab"),
+        None => users_cache_dir()
+            .map_err(|e| Stop::Lab(format!("there is no home folder for the cache folder: {e}; set HOME")))?,
     };
     let failed =
         |e: std::io::Error| Stop::Lab(format!("the cache folder {} cannot be made: {e}", folder.display()));
     std::fs::create_dir_all(&folder).map_err(failed)?;
     folder.canonicalize().map_err(failed)
+}
+
+fn users_cache_dir() -> Result<PathBuf, etcetera::HomeDirError> {
+    use etcetera::BaseStrategy;
+    Ok(etcetera::choose_base_strategy()?.cache_dir().join("lab"))
+}
+
+/// Removes what judges that were killed left in the user's cache folder: copies of kernels, and files of compilers. For a process
+/// that has started judges and is about to end.
+pub fn remove_unused() {
+    if let Ok(folder) = users_cache_dir() {
+        private_folder::remove_unused(&folder);
+    }
 }
 
 /// The architecture to build for: the option's, or else the device's own.

@@ -107,9 +107,7 @@ impl RaceCase {
         let size = problem.shrink_for_races(&self.device)?;
         let built = self.builder(compiler).candidate(snapshot, &problem.build_needs(&self.device))?;
         let image = built.image.ok_or_else(|| Stop::Build(format!("it does not build for {size}")))?;
-        // Where the run ends sooner, a later run removes the folder with the old snapshots.
-        let folder = self.cache_dir.join("snapshots");
-        let watched = ToolRun::new(Tool::Race, &self.options, &image.path, None, &folder)?;
+        let watched = ToolRun::new(Tool::Race, &self.options, &image.path, None, &self.cache_dir)?;
         let limit = self.options.time_limit.min(LAUNCH_LIMIT);
         // The run's own worker prints the same.
         let silent: LineSink = Arc::new(|_| {});

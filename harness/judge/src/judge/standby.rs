@@ -8,6 +8,7 @@
 use super::start_signal::StartSignal;
 use super::{run, write_verdict};
 use crate::options::JudgeOptions;
+use crate::process::private_folder;
 use crate::sink::{HeldSink, SharedSink};
 use lab_protocol::Exit;
 use lab_system::lifetime;
@@ -48,6 +49,6 @@ fn listen(stdin: impl Read, held: &HeldSink, sender: &Sender<()>) {
             // The receiver is gone only if the judge ended already.
             let _ = sender.send(());
         }
-        Ok(_) | Err(_) => lifetime::kill_children_and_exit(),
+        Ok(_) | Err(_) => lifetime::kill_children_and_exit(private_folder::remove_own),
     }
 }

@@ -127,12 +127,18 @@ pub struct Report {
     diagnostics: Vec<Diagnostic>,
 }
 
+/// A message is compared with so many before it, because a harness may print any number of them.
+const LIKE: usize = 100;
+
 impl Report {
     /// Reads one line, without its newline. Returns whether it was a result line.
     pub fn push_line(&mut self, line: &str) -> bool {
         let Some(ResultLine { key, value }) = parse(line) else {
             if let Some(found) = diagnostic::parse(line) {
-                self.diagnostics.push(found);
+                // A compiler that builds a file several times says the same each time.
+                if !self.diagnostics.iter().rev().take(LIKE).any(|known| *known == found) {
+                    self.diagnostics.push(found);
+                }
             }
             return false;
         };

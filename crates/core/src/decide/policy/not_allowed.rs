@@ -77,6 +77,11 @@ pub enum NotAllowed {
     ForeignDecision { subject: String },
     #[error("nothing was decided about {kernel} yet")]
     NothingDecided { kernel: String },
+    #[error(
+        "the record of run {run} is damaged, and it may hold the last decision: mend .lab/runs/{run}/record.json (the note \
+         of its commit is a copy: `git notes --ref=lab show COMMIT`), or remove .lab/runs/{run} to forget the run"
+    )]
+    Damaged { run: RunId },
     #[error("{subject} cannot be undone: {work}")]
     LaterWork { subject: String, work: String },
     #[error(
@@ -139,6 +144,7 @@ impl fmt::Display for Hint<'_> {
                 f.write_str("the incumbent's own bytes")
             }
             NotAllowed::NothingDecided { .. } => f.write_str("nothing was decided yet"),
+            NotAllowed::Damaged { run } => write!(f, "the record of run {run} is damaged"),
             NotAllowed::LaterWork { work, .. } => f.write_str(work),
             NotAllowed::OlderLab { .. } => f.write_str("an older lab made the keep"),
         }

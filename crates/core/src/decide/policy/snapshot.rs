@@ -32,6 +32,8 @@ pub struct Snapshot {
     pub deciding: bool,
     /// The newest decision about this kernel.
     pub last_decision: Option<LastDecision>,
+    /// A run whose record is damaged, and which may have been decided later.
+    pub damaged: Option<RunId>,
 }
 
 impl Snapshot {

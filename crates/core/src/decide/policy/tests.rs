@@ -45,6 +45,7 @@ fn passed() -> Snapshot {
         running: None,
         deciding: false,
         last_decision: None,
+        damaged: None,
     }
 }
 

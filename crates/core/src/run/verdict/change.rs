@@ -1,6 +1,7 @@
 //! The ratio of a candidate's objective to the incumbent's, with its interval.
 
 use crate::objective::Objective;
+use crate::text::figures::{percent, percents};
 use lab_protocol::report::{Measure, Report, Speed};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -55,17 +56,14 @@ impl Change {
 /// `faster +2.1 % (+1.9 … +2.4)`; against a recorded figure `+3.1 % ± 0.3`.
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let percent = |ratio: f64| ratio * 100.0;
-        let ratio = percent(self.ratio);
         let Some((low, high)) = self.interval else {
-            let spread = self.spread.map_or_else(String::new, |s| format!(" ± {:.1}", percent(s)));
-            return write!(f, "{ratio:+.1} %{spread}");
+            // A spread has no sign.
+            let spread = |s: f64| format!(" ± {}", percent(s).trim_start_matches('+'));
+            return write!(f, "{} %{}", percent(self.ratio), self.spread.map_or_else(String::new, spread));
         };
-        let (low, high) = (percent(low), percent(high));
-        // Close ends need a further digit, to differ from the middle.
-        let digits = if high - low < 0.2 { 2 } else { 1 };
+        let [ratio, low, high] = percents([self.ratio, low, high]);
         let speed = self.speed.map_or_else(String::new, |speed| format!("{} ", speed.word()));
-        write!(f, "{speed}{ratio:+.digits$} % ({low:+.digits$} … {high:+.digits$})")
+        write!(f, "{speed}{ratio} % ({low} … {high})")
     }
 }
 

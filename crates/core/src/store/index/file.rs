@@ -81,7 +81,7 @@ struct Header {
     base: Option<Stamp>,
 }
 
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// Most bytes of a file of the index, and of a line of an earlier version's. A larger one is read from the records again.
 const LIMIT: u64 = 1 << 30;
@@ -112,11 +112,11 @@ pub fn load(files: &Root, path: &Path, base: Option<Stamp>) -> Option<Loaded> {
             *word = u64::from_le_bytes(bytes.try_into().unwrap_or_default());
         }
         let [id, inode, size, seconds, nanoseconds, rest @ ..] = words;
-        let [k0, k1, k2, k3, k4, k5, summary, _] = rest;
+        let [k0, k1, k2, k3, k4, k5, k6, summary, _] = rest;
         let place = Place { file: Arc::clone(&file), at, length: summary };
         at = at.saturating_add(summary);
         let stamp = (inode, size, seconds as i64, nanoseconds as i64);
-        (RunId(id), Known::at(stamp, Keys::from_words([k0, k1, k2, k3, k4, k5]), place))
+        (RunId(id), Known::at(stamp, Keys::from_words([k0, k1, k2, k3, k4, k5, k6]), place))
     });
     let known: BTreeMap<RunId, Known> = rows.collect();
     (at == length && known.len() as u64 == header.runs).then_some(Loaded { seen: header.seen, known })

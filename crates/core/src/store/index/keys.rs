@@ -6,7 +6,7 @@ use crate::run::verdict::Outcome;
 use crate::store::summary::RunSummary;
 
 /// The number of words that [`Keys::words`] writes.
-pub const WORDS: usize = 6;
+pub const WORDS: usize = 7;
 
 /// Hashes and facts of a summary. Two summaries with the same hash have the same text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub struct Keys {
     pub row: u64,
     /// Microseconds since 1970 at which the decision was made; 0 without one.
     pub decided: i64,
+    /// The decision's own order; 0 without one.
+    pub order: u64,
     facts: u64,
 }
 
@@ -58,8 +60,14 @@ impl Keys {
             fingerprint: hash(&[&summary.fingerprint.0]),
             row: row.map_or(0, of_row),
             decided: decision.map_or(0, |decision| decision.decided.as_microsecond()),
+            order: decision.map_or(0, |decision| decision.order),
             facts: facts.iter().filter(|(_, holds)| *holds).map(|(fact, _)| *fact as u64).sum(),
         }
+    }
+
+    /// What decisions are sorted by: their own order, and the time of those that have none.
+    pub fn position(&self) -> (u64, i64) {
+        (self.order, self.decided)
     }
 
     pub fn is(&self, fact: Fact) -> bool {
@@ -67,11 +75,11 @@ impl Keys {
     }
 
     pub fn words(&self) -> [u64; WORDS] {
-        [self.kernel, self.blob, self.fingerprint, self.row, self.decided as u64, self.facts]
+        [self.kernel, self.blob, self.fingerprint, self.row, self.decided as u64, self.order, self.facts]
     }
 
-    pub fn from_words([kernel, blob, fingerprint, row, decided, facts]: [u64; WORDS]) -> Keys {
-        Keys { kernel, blob, fingerprint, row, decided: decided as i64, facts }
+    pub fn from_words([kernel, blob, fingerprint, row, decided, order, facts]: [u64; WORDS]) -> Keys {
+        Keys { kernel, blob, fingerprint, row, decided: decided as i64, order, facts }
     }
 }
 

@@ -1,12 +1,13 @@
-//! Two experiments side by side: results, gates and measurements, and the diff between their kernels.
+//! Two experiments side by side: results, gates, workloads and measurements, and the diff between their kernels.
 
 use super::details::{changes, diff_title};
 use super::document::{Document, Section};
-use super::{ExperimentPair, Shown};
+use super::pair_table::{Columns, side_by_side};
+use super::{ExperimentPair, Shown, workloads};
 use crate::diff::DiffView;
 use crate::format;
 use crate::state::ScreenSettings;
-use crate::text::{fit, pad, printable, wrap};
+use crate::text::{printable, wrap};
 use crate::theme::Theme;
 use crate::widgets::evidence::value_text;
 use crate::widgets::{figure, mark};
@@ -15,8 +16,7 @@ use lab_core::objective::Objective;
 use lab_core::run::experiment::Experiment;
 use lab_core::run::record::Record;
 use lab_protocol::report::{Gate, Report};
-use ratatui::style::Style;
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 
 pub fn sections<'a>(
     comparison: ExperimentPair<'a>,
@@ -28,48 +28,16 @@ pub fn sections<'a>(
     let theme = &appearance.theme;
     let both = comparison.both;
     let reports = both.records.each_ref().map(|r| r.as_ref().map(Record::report).unwrap_or_default());
-    let table = Columns { columns, theme };
+    let table = Columns::new(columns, theme);
     let title = diff_title("from the first kernel to the second", shown.around);
     Document::new(vec![
         Section::new("", head(comparison, &table, shown.objective, appearance)),
         Section::new("ratio, the second over the first", ratio(both, theme, columns)),
         Section::new("gates", gates(&reports, &table)),
+        Section::new("workloads", workloads::lines(&reports, both.ratio().is_ok(), &table)),
         Section::new("measured", measures(&reports, &table)),
         changes(&both.diff, between, &title, columns, theme),
     ])
-}
-
-/// Rows of a label and two cells.
-struct Columns<'t> {
-    columns: usize,
-    theme: &'t Theme,
-}
-
-impl Columns<'_> {
-    fn label_columns(&self) -> usize {
-        (self.columns / 4).clamp(8, 24)
-    }
-
-    fn cell_columns(&self) -> usize {
-        self.columns.saturating_sub(self.label_columns() + 4) / 2
-    }
-
-    fn row(&self, label: &str, cells: [(String, Style); 2]) -> Line<'static> {
-        let columns = self.cell_columns();
-        let [(a, of_a), (b, of_b)] = cells;
-        Line::from(vec![
-            Span::styled(pad(label, self.label_columns()), self.theme.quiet()),
-            Span::styled(format!("  {}", pad(&a, columns)), of_a),
-            Span::styled(format!("  {}", fit(&b, columns)), of_b),
-        ])
-    }
-
-    /// A row of two cells in plain style; `None` where both are empty.
-    fn plain(&self, label: &str, cells: [String; 2]) -> Option<Line<'static>> {
-        let style = self.theme.text();
-        let said = cells.iter().any(|cell| !cell.is_empty());
-        said.then(|| self.row(label, cells.map(|cell| (cell, style))))
-    }
 }
 
 fn head(
@@ -100,15 +68,10 @@ fn head(
         table.plain("device", cells_of(|e| printable(e.device.as_deref().unwrap_or_default()).into_owned())),
     );
     let unit = printable(format::unit(objective)).into_owned();
-    let [a, b] = cells_of(measure);
+    let [a, b] = measures_of(experiments);
     out.push(table.row(&unit, [(a, theme.strong()), (b, theme.strong())]));
-    out.extend(table.plain(
-        "kernel µs",
-        cells_of(|e| match e.row.kernel_us {
-            us if us > 0.0 => format::count(us),
-            _ => String::new(),
-        }),
-    ));
+    let times = experiments.map(|e| e.map(|e| e.row.kernel_us).filter(|us| *us > 0.0));
+    out.extend(table.plain("kernel µs", side_by_side(times, format::count)));
     out.extend(table.plain(
         "vs incumbent",
         cells_of(|e| e.measured.change.map(|change| change.to_string()).unwrap_or_default()),
@@ -116,13 +79,25 @@ fn head(
     out
 }
 
-/// `165,210 (164,880 … 165,540)`.
-fn measure(experiment: &Experiment) -> String {
-    let Some(value) = experiment.figure() else { return figure(experiment) };
-    let about = if experiment.emulated { "~" } else { "" };
-    let ends = experiment.measured.objective.and_then(|m| m.low.zip(m.high));
-    let ends = ends.map(|(low, high)| format!(" ({} … {})", format::count(low), format::count(high)));
-    format!("{about}{}{}", format::count(value), ends.unwrap_or_default())
+/// Both figures, as in `165,210 (164,880 … 165,540)`.
+fn measures_of(experiments: [Option<&Experiment>; 2]) -> [String; 2] {
+    let values = side_by_side(experiments.map(|e| e.and_then(Experiment::figure)), format::count);
+    let ends = experiments.map(|e| {
+        let (figure, measure) = (e.and_then(Experiment::figure)?, e?.measured.objective?);
+        format::measure(figure, measure.low.zip(measure.high)).1
+    });
+    let [a, b] = values;
+    let [ends_a, ends_b] = ends;
+    let text = |experiment: Option<&Experiment>, value: String, ends: Option<String>| match experiment {
+        Some(experiment) if experiment.figure().is_none() => figure(experiment, usize::MAX),
+        Some(experiment) => {
+            let about = if experiment.emulated { "~" } else { "" };
+            format!("{about}{value}{}", ends.map_or_else(String::new, |ends| format!(" {ends}")))
+        }
+        None => String::new(),
+    };
+    let [one, other] = experiments;
+    [text(one, a, ends_a), text(other, b, ends_b)]
 }
 
 /// The ratio of the two figures. They come from different runs, and the text says so.
@@ -145,17 +120,21 @@ fn gates(reports: &[Report; 2], table: &Columns) -> Vec<Line<'static>> {
     let of: [Vec<Gate>; 2] = reports.each_ref().map(Report::gates);
     let mut names: Vec<&str> = of[0].iter().map(|g| g.name.as_str()).collect();
     names.extend(of[1].iter().map(|g| g.name.as_str()).filter(|n| of[0].iter().all(|g| g.name != *n)));
-    let cell = |gates: &Vec<Gate>, name: &str| match gates.iter().find(|g| g.name == name) {
-        None => ("·".to_owned(), theme.quiet()),
-        Some(gate) => {
-            let (sign, relation, style) = match gate.passes() {
-                true => ("✓", "≤", theme.text()),
-                false => ("✗", ">", theme.bad()),
-            };
-            (format!("{sign} {} {relation} {}", format::gate(gate.value), format::gate(gate.limit)), style)
-        }
+    let value = |gate: Option<&Gate>| gate.map_or(f64::NAN, |gate| gate.value);
+    let limit = |gate: Option<&Gate>| gate.map_or(f64::NAN, |gate| gate.limit);
+    let cells = |name: &str| {
+        let [a, b] = of.each_ref().map(|gates| gates.iter().find(|g| g.name == name));
+        // The values are told apart from each other and from their limits.
+        let [one, of_one, other, of_other] =
+            format::distinct([value(a), limit(a), value(b), limit(b)], format::gate);
+        let cell = |gate: Option<&Gate>, value: String, limit: String| match gate {
+            None => ("·".to_owned(), theme.quiet()),
+            Some(gate) if gate.passes() => (format!("✓ {value} ≤ {limit}"), theme.text()),
+            Some(_) => (format!("✗ {value} > {limit}"), theme.bad()),
+        };
+        [cell(a, one, of_one), cell(b, other, of_other)]
     };
-    names.iter().map(|name| table.row(name, of.each_ref().map(|gates| cell(gates, name)))).collect()
+    names.iter().map(|name| table.row(name, cells(name))).collect()
 }
 
 /// The numbers of both that are no gates.
@@ -175,7 +154,14 @@ fn measures(reports: &[Report; 2], table: &Columns) -> Vec<Line<'static>> {
             names.push(key);
         }
     }
-    let cell = |report: &Report, key: &str| report.value(key).map(value_text).unwrap_or_default();
+    let cells = |key: &str| {
+        let texts = reports.each_ref().map(|r| r.value(key).map(value_text).unwrap_or_default());
+        let values = reports.each_ref().map(|r| r.number(key));
+        match values {
+            [Some(a), Some(b)] if a != b && texts[0] == texts[1] => format::distinct([a, b], format::count),
+            _ => texts,
+        }
+    };
     let rows = names.iter().filter(|key| !key.ends_with("_series"));
-    rows.filter_map(|key| table.plain(key, reports.each_ref().map(|r| cell(r, key)))).collect()
+    rows.filter_map(|key| table.plain(key, cells(key))).collect()
 }

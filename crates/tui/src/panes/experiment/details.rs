@@ -130,11 +130,11 @@ fn figures(experiment: &Experiment, objective: &Objective, theme: &Theme) -> Opt
     let figure = experiment.figure()?;
     let unit = printable(format::unit(objective)).into_owned();
     let about = if experiment.emulated { "~" } else { "" };
-    let mut spans = vec![Span::styled(format!("{about}{} {unit}", format::count(figure)), theme.strong())];
     let measured = &experiment.measured;
-    if let Some((low, high)) = measured.objective.and_then(|m| m.low.zip(m.high)) {
-        let ends = format!(" ({} … {})", format::count(low), format::count(high));
-        spans.push(Span::styled(ends, theme.quiet()));
+    let (figure, ends) = format::measure(figure, measured.objective.and_then(|m| m.low.zip(m.high)));
+    let mut spans = vec![Span::styled(format!("{about}{figure} {unit}"), theme.strong())];
+    if let Some(ends) = ends {
+        spans.push(Span::styled(format!(" {ends}"), theme.quiet()));
     }
     if experiment.row.kernel_us > 0.0 {
         spans.push(Span::raw(format!("  {} µs", format::count(experiment.row.kernel_us))));

@@ -31,7 +31,7 @@ pub fn text(
             let word = if width < 9 { "" } else { row.status.word() };
             format!("{} {word}{caveat}", mark(row.status)).trim_end().replace("  ", " ")
         }
-        Column::Figure => figure(experiment),
+        Column::Figure => figure(experiment, width),
         Column::Change => change.map(|c| against_incumbent(&c)).unwrap_or_default(),
         Column::Best => facts.over_best.map(by).unwrap_or_default(),
         Column::KernelUs if row.kernel_us > 0.0 => format::count(row.kernel_us),
@@ -82,7 +82,8 @@ fn problem(kernel: &str) -> &str {
 
 /// `+3.1 % ± 0.3`.
 fn against_incumbent(change: &Change) -> String {
-    let spread = change.spread.map(|s| format!(" ± {:.1}", s * 100.0)).unwrap_or_default();
+    let spread = change.spread.map(|s| format!(" ± {}", format::percent(s).trim_matches(['+', ' ', '%'])));
+    let spread = spread.unwrap_or_default();
     format!("{}{spread}", by(change.ratio))
 }
 

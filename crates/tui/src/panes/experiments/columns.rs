@@ -66,7 +66,7 @@ fn wide(column: Column, room: usize, device: usize) -> usize {
         Column::Commit => 8,
         Column::Status if room < NARROW => 3,
         Column::Status => 11,
-        Column::Figure => 8,
+        Column::Figure => 10,
         Column::Change => 14,
         Column::Best => 9,
         Column::KernelUs => 10,

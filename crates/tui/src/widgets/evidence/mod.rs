@@ -10,6 +10,7 @@ use crate::chart::SymbolSet;
 use crate::format;
 use crate::text::{fit, pad, pad_left, printable, width};
 use crate::theme::Theme;
+use crate::words::meaning_of_key;
 use lab_protocol::report::{Gate, Report, attribute, first_word, number};
 use ratatui::text::{Line, Span};
 
@@ -99,14 +100,12 @@ fn gate_line(gate: &Gate, name_columns: usize, columns: usize, theme: &Theme) ->
     let passes = gate.passes();
     let (sign, style) = if passes { ("✓", theme.good()) } else { ("✗", theme.bad()) };
     let relation = if passes { "≤" } else { ">" };
+    let [value, limit] = format::distinct([gate.value, gate.limit], format::gate);
     let mut spans = vec![
         Span::styled(format!("{sign} "), style),
         Span::styled(pad(&gate.name, name_columns), if passes { theme.text() } else { style }),
-        Span::styled(
-            format!(" {}", pad_left(&format::gate(gate.value), 9)),
-            if passes { theme.strong() } else { style },
-        ),
-        Span::styled(format!(" {relation} {}", pad(&format::gate(gate.limit), 7)), theme.quiet()),
+        Span::styled(format!(" {}", pad_left(&value, 9)), if passes { theme.strong() } else { style }),
+        Span::styled(format!(" {relation} {}", pad(&limit, 7)), theme.quiet()),
     ];
     let used: usize = spans.iter().map(Span::width).sum();
     // The used share of the limit: a gate that is near its limit is noticed.
@@ -170,15 +169,32 @@ pub fn others(report: &Report, objective: &str, columns: usize, theme: &Theme) -
     let mut out = Vec::new();
     for (key, value) in rest {
         let style = if key == objective { theme.strong() } else { theme.text() };
-        out.push(Line::from(vec![
+        let mut line = Line::from(vec![
             Span::styled(format!("  {}  ", pad(key, name_columns)), theme.quiet()),
-            Span::styled(
-                if key == "speed_ratio" { printable(value).into_owned() } else { value_text(value) },
-                style,
-            ),
-        ]));
+            Span::styled(if key == "speed_ratio" { ratio_text(value) } else { value_text(value) }, style),
+        ]);
+        // What the figure is, where the whole sentence has room beside it.
+        if let Some(meaning) = meaning_of_key(key).filter(|text| line.width() + 3 + width(text) <= columns) {
+            line.push_span(Span::styled(format!("   {meaning}"), theme.quiet()));
+        }
+        out.push(line);
     }
     out
+}
+
+/// `1.0310 (1.0280 … 1.0340) in 3 ABBA blocks`.
+fn ratio_text(value: &str) -> String {
+    let end = |name| attribute(value, name).and_then(number);
+    let (Some(ratio), Some(low), Some(high)) = (number(first_word(value)), end("low"), end("high")) else {
+        return printable(value).into_owned();
+    };
+    let [ratio, low, high] = format::distinct([ratio, low, high], |ratio| format!("{ratio:.4}"));
+    let blocks = match attribute(value, "quads") {
+        None => String::new(),
+        Some("1") => " in 1 ABBA block".to_owned(),
+        Some(count) => format!(" in {} ABBA blocks", printable(count)),
+    };
+    format!("{ratio}  ({low} … {high}){blocks}")
 }
 
 /// Compiler, driver and seed of a verdict, in one dim row.
@@ -196,7 +212,8 @@ pub fn value_text(value: &str) -> String {
     let end = |name| attribute(value, name).and_then(number);
     match (number(first_word(value)), end("low"), end("high")) {
         (Some(value), Some(low), Some(high)) => {
-            format!("{}  ({} … {})", format::count(value), format::count(low), format::count(high))
+            let (value, ends) = format::measure(value, Some((low, high)));
+            format!("{value}  {}", ends.unwrap_or_default())
         }
         _ => printable(value).into_owned(),
     }

@@ -110,6 +110,7 @@ impl HostCompiler {
     /// first use.
     pub fn headers(&self, cache: &Path, sanitizer: Option<Sanitizer>) -> Result<PathBuf, DeviceError> {
         let flags = self.flags(sanitizer);
+        let work = crate::build_cache::shared_work_folder(cache);
         let cache = &cache.join(crate::build_cache::HEADERS);
         let folder = cache.join(format!("cpu-{}", self.headers_hash(&flags)));
         // Within a process, one thread makes them and the others wait.
@@ -122,7 +123,7 @@ impl HostCompiler {
         std::fs::create_dir_all(cache).map_err(cannot_write)?;
         // They are made in another folder and moved as a whole, because other processes may make them too.
         let temporary =
-            tempfile::Builder::new().prefix("cpu-headers-").tempdir_in(cache).map_err(cannot_write)?;
+            tempfile::Builder::new().prefix("cpu-headers-").tempdir_in(work).map_err(cannot_write)?;
         headers::write(temporary.path()).map_err(cannot_write)?;
         let mut arguments = flags;
         arguments.extend(["-x", "c++-header"].map(OsString::from));

@@ -92,6 +92,7 @@ impl Unit<'_> {
             if !compiled.built {
                 compiled.log = undefined_named(&compiled.log, &text, &declarations);
             }
+            compiled.log = entries::told_once(&compiled.log);
             let found =
                 checking.map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
             if let Some(errors) = found.transpose()?.filter(|errors| !errors.is_empty()) {

@@ -358,3 +358,18 @@ const PARTS: [&str; 30] = [
     "static",
     "\n#include \"a",
 ];
+
+#[test]
+fn a_mistake_is_told_once_however_the_kernel_is_registered() {
+    let errors = |source: &str| -> Vec<String> {
+        let built = build(source);
+        assert!(built.image.is_none(), "{}", built.log);
+        built.log.lines().filter(|line| line.contains("error: ")).map(str::to_owned).collect()
+    };
+    let named = errors("extern \"C\" __global__ viod k(const int*, int* out, int n) { out[0] = n; }\n");
+    assert!(matches!(named.as_slice(), [only] if only.contains("viod") && only.contains(":1:")), "{named:?}");
+    let inside = errors("extern \"C\" __global__ void k(const int*, int* out, int n) { out[0] = nn; }\n");
+    assert!(matches!(inside.as_slice(), [only] if only.contains("nn")), "{inside:?}");
+    let log = build("extern \"C\" __global__ viod k(int n) { }\n").log;
+    assert!(!log.contains("lab_cpu_register") && !log.contains("registration"), "{log}");
+}

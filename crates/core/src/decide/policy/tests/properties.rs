@@ -116,6 +116,7 @@ fn snapshots() -> impl Strategy<Value = Snapshot> {
                 running,
                 deciding,
                 last_decision,
+                damaged: None,
             }
         },
     )

@@ -5,6 +5,9 @@ use crate::cpu::rewrite::quoted;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+/// Precedes the file's name in the compiler's messages about a registration, until [`told_once`] takes it away.
+const REGISTRATION: &str = "lab registration of ";
+
 /// What the declarations of one function say together.
 #[derive(Default)]
 struct Kernel {
@@ -36,8 +39,80 @@ pub fn registrations(text: &Preprocessed, declarations: &[Declaration]) -> Strin
         let _ = write!(
             lines,
             "# {line} {}\nstatic lab_cpu_register lab_cpu_entry_{name}{{\"{name}\", lab_cpu_call<&{scope}::{name}>{{}}}};\n",
-            quoted(file)
+            quoted(&format!("{REGISTRATION}{file}"))
         );
     }
     lines
+}
+
+/// Returns the compiler's messages without those about a registration where the kernel itself has an error: they only repeat
+/// it. Those that stand alone are about the kernel's parameters, and get the kernel's place.
+pub fn told_once(log: &str) -> String {
+    let groups = groups(log);
+    let is_error = |head: &str| head.contains(": error: ") || head.contains(": fatal error: ");
+    let is_registration = |head: &str| head.starts_with(REGISTRATION);
+    let has_own = groups.iter().any(|group| is_error(group.head) && !is_registration(group.head));
+    let shown = groups.iter().filter(|group| !(has_own && is_registration(group.head)));
+    let lines = shown.flat_map(|group| &group.lines);
+    lines.map(|line| format!("{}\n", line.replace(REGISTRATION, ""))).collect()
+}
+
+/// An error or a warning with the lines that belong to it.
+struct MessageGroup<'l> {
+    /// The line with the error or the warning. Empty for lines before the first.
+    head: &'l str,
+    lines: Vec<&'l str>,
+}
+
+fn groups(log: &str) -> Vec<MessageGroup<'_>> {
+    let mut groups = vec![MessageGroup { head: "", lines: Vec::new() }];
+    // Lines that introduce the next message.
+    let mut before = Vec::new();
+    for line in log.lines() {
+        let is_head = [": error: ", ": fatal error: ", ": warning: "].iter().any(|word| line.contains(word));
+        let introduces = line.starts_with("In file included from ")
+            || (line.starts_with(' ') && line.trim_start().starts_with("from "))
+            || line.contains(":   required ")
+            || (line.ends_with(':') && (line.contains(": In ") || line.contains(": At global scope")));
+        if introduces && !is_head {
+            before.push(line);
+            continue;
+        }
+        if is_head {
+            groups.push(MessageGroup { head: line, lines: Vec::new() });
+        }
+        if let Some(group) = groups.last_mut() {
+            group.lines.append(&mut before);
+            group.lines.push(line);
+        }
+    }
+    if let Some(group) = groups.last_mut() {
+        group.lines.append(&mut before);
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_about_a_registration_alone_is_told_at_the_kernel() {
+        let log = "lab registration of kernel.cu:7:50: error: too few arguments\nlab.h:3:1: note: here\n";
+        assert_eq!(told_once(log), "kernel.cu:7:50: error: too few arguments\nlab.h:3:1: note: here\n");
+        assert_eq!(told_once(""), "");
+    }
+
+    #[test]
+    fn beside_an_error_of_the_kernel_it_is_left_out_with_its_notes() {
+        let log = "kernel.cu: In function 'f':\nkernel.cu:3:1: error: 'viod' does not name a type\n\
+                   lab registration of kernel.cu:3:80: error: '::f' has not been declared\n\
+                   In file included from lab_cpu.h:21:\nruntime.h:131:5: note: candidate\n\
+                   kernel.cu:9:1: warning: unused\n";
+        assert_eq!(
+            told_once(log),
+            "kernel.cu: In function 'f':\nkernel.cu:3:1: error: 'viod' does not name a type\n\
+             kernel.cu:9:1: warning: unused\n"
+        );
+    }
 }

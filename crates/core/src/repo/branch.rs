@@ -1,0 +1,133 @@
+//! Moves the branch of HEAD by one commit, forwards or back. Doing it twice has the same effect as doing it once.
+
+use super::identity::any_signature;
+use super::{CommitFile, Obstacle, Repo, locks, obstacle, short, verify_write};
+use anyhow::{Context, Result, anyhow, bail};
+use git2::{ErrorCode, Oid, Repository};
+use serde::{Deserialize, Serialize};
+
+/// A move of the branch: from one commit to its child, or back to its parent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Move {
+    /// `refs/heads/NAME`, or `HEAD` if it is detached.
+    pub reference: String,
+    /// Full id; `None` for a branch without a commit.
+    pub from: Option<String>,
+    /// Full id; `None` if the branch loses its only commit.
+    pub to: Option<String>,
+    /// For the reflog.
+    pub why: String,
+    /// The files that `to` must hold.
+    #[serde(default)]
+    pub files: Vec<CommitFile>,
+}
+
+/// What came of a move.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Moved {
+    Done,
+    /// It was done before; the branch may have gone on since.
+    Already,
+    /// The branch is at neither of the two commits. The text says where it is.
+    Elsewhere(String),
+}
+
+/// The ref that a commit moves: that of the branch, or `HEAD` if it is detached.
+pub fn head_ref(repo: &Repo) -> Result<String> {
+    let link = repo.git.find_reference("HEAD").context("cannot read HEAD")?;
+    Ok(link.symbolic_target()?.unwrap_or("HEAD").to_owned())
+}
+
+fn tip(git: &Repository, reference: &str) -> Result<Option<Oid>> {
+    match git.refname_to_id(reference) {
+        Ok(id) => Ok(Some(id)),
+        Err(error) if matches!(error.code(), ErrorCode::NotFound | ErrorCode::UnbornBranch) => Ok(None),
+        Err(error) => Err(anyhow!("cannot read {reference}: {}", error.message())),
+    }
+}
+
+/// Moves the branch, unless that is done. The commit that it leaves stays in the reflog. On an error the branch is where it
+/// was.
+pub fn move_branch(repo: &Repo, wanted: &Move) -> Result<Moved> {
+    let git = &repo.git;
+    let parse = |id: &Option<String>| id.as_deref().map(Oid::from_str).transpose();
+    let (from, to) = (parse(&wanted.from)?, parse(&wanted.to)?);
+    // A process that was killed right after the move leaves its locks behind.
+    locks::clear_branch(git, &wanted.reference, |id| Some(id) == to || Some(id) == from)?;
+    let now = tip(git, &wanted.reference)?;
+    if now == to {
+        return Ok(Moved::Already);
+    }
+    if now != from {
+        return Ok(if has_gone_on(git, from, to, now)? {
+            Moved::Already
+        } else {
+            let at = now
+                .map_or_else(|| "without a commit".to_owned(), |id| format!("at {}", short(&id.to_string())));
+            Moved::Elsewhere(format!("{} is {at} by now", wanted.reference.trim_start_matches("refs/heads/")))
+        });
+    }
+    if head_ref(repo)? != wanted.reference {
+        return Ok(Moved::Elsewhere("another branch is checked out by now".to_owned()));
+    }
+    if let Some(operation) = obstacle::operation(git) {
+        bail!("{}", Obstacle::Operation(operation));
+    }
+    set(git, &wanted.reference, from, to, &wanted.why)?;
+    let verify = || -> Result<()> {
+        if tip(&repo.anew()?.git, &wanted.reference)? != to {
+            bail!(
+                "git reported no error, but HEAD did not move. Is the disk full? Make room on it, then try again"
+            );
+        }
+        let Some(to) = to else { return Ok(()) };
+        wanted
+            .files
+            .iter()
+            .try_for_each(|f| verify_write::read_back(repo, &wanted.reference, to, &f.name, f.id()))
+    };
+    if let Err(error) = verify() {
+        // The branch must not stay at a commit that cannot be read.
+        if tip(git, &wanted.reference)? == to {
+            set(git, &wanted.reference, to, from, "lab: the commit was not written")?;
+        }
+        return Err(error);
+    }
+    Ok(Moved::Done)
+}
+
+/// Whether the branch was moved and other commits were made after that.
+fn has_gone_on(git: &Repository, from: Option<Oid>, to: Option<Oid>, now: Option<Oid>) -> Result<bool> {
+    let Some(now) = now else { return Ok(false) };
+    let after = |old: Option<Oid>| match old {
+        Some(old) => Ok::<bool, git2::Error>(now == old || git.graph_descendant_of(now, old)?),
+        None => Ok(true),
+    };
+    let forwards = match (from, to) {
+        (_, None) => false,
+        (None, Some(_)) => true,
+        (Some(from), Some(to)) => git.graph_descendant_of(to, from)?,
+    };
+    // What was built on a commit that was to be taken back holds that commit still.
+    Ok(if forwards { after(to)? } else { after(to)? && !after(from)? })
+}
+
+/// Sets the ref from one commit to another under git's lock, if it is still at the first.
+pub(super) fn set(
+    git: &Repository,
+    reference: &str,
+    from: Option<Oid>,
+    to: Option<Oid>,
+    why: &str,
+) -> Result<()> {
+    let mut change = git.transaction()?;
+    change.lock_ref(reference)?;
+    if tip(git, reference)? != from {
+        bail!("another git command moved {reference} meanwhile: try again");
+    }
+    match to {
+        Some(to) => change.set_target(reference, to, Some(&any_signature(git)?), why)?,
+        None => change.remove(reference)?,
+    }
+    Ok(change.commit()?)
+}

@@ -1,0 +1,178 @@
+//! Lock files of git that a killed process left.
+//!
+//! git and libgit2 lock a ref by creating `REF.lock`, and hold it for less than a millisecond. Nothing removes the file of a
+//! killed process. The lab removes those of its own refs, and those that its own decision left, while it holds the
+//! decision lock. All others belong to the user: [`super::obstacle`] names them.
+
+use super::{Repo, blob_in};
+use crate::repo::CommitFile;
+use anyhow::{Context, Result, bail};
+use git2::{Oid, Repository};
+use lab_system::leftovers::{self, TemporaryFolder};
+use lab_system::root::Root;
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+/// A lock file that stays unchanged for so long is of no process that is at work.
+const MOMENT: Duration = Duration::from_millis(200);
+
+/// How often a lock file is looked at meanwhile.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// The content of an index.lock that the lab holds during a decision.
+const HELD: &str = "held by lab during a decision; the next lab command removes it\n";
+
+/// Most bytes of a lock that are read. That of the index holds a whole index, and is none of the lab's then.
+const READ_LIMIT: u64 = 4096;
+
+/// The lock file of a ref: `refs/…` are shared between work trees, HEAD is not.
+pub(super) fn of_ref(git: &Repository, reference: &str) -> PathBuf {
+    let folder = if reference.starts_with("refs/") { git.commondir() } else { git.path() };
+    folder.join(format!("{reference}.lock"))
+}
+
+/// Removes the lock of a ref that only the lab writes, if it is left of a killed process.
+pub(super) fn clear_own_ref(git: &Repository, reference: &str) -> Result<()> {
+    let lock = of_ref(git, reference);
+    if stays(&lock) { remove(&lock) } else { Ok(()) }
+}
+
+/// Removes the locks of a branch and of HEAD that a decision left: they are empty, or name a commit that is the decision's
+/// by `is_ours`.
+pub(super) fn clear_branch(git: &Repository, reference: &str, is_ours: impl Fn(Oid) -> bool) -> Result<()> {
+    for lock in [of_ref(git, reference), of_ref(git, "HEAD")] {
+        let Ok(text) = read_text(&lock) else { continue };
+        let ours = match text.trim() {
+            "" => true,
+            id => Oid::from_str(id).is_ok_and(&is_ours),
+        };
+        if ours && stays(&lock) {
+            remove(&lock)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a commit holds these files on top of `head`: a decision made it.
+pub(super) fn is_made_of(git: &Repository, id: Oid, head: Option<Oid>, files: &[CommitFile]) -> bool {
+    let Ok(commit) = git.find_commit(id) else { return false };
+    let holds = |file: &CommitFile| blob_in(&commit, &file.name).map(|(id, _)| id) == file.id();
+    commit.parent_id(0).ok() == head && files.iter().all(holds)
+}
+
+/// Locks git's index, so that nothing is committed from an index that is older than HEAD. A lock that a killed lab left is
+/// taken over.
+pub fn lock_index(repo: &Repo) -> Result<()> {
+    let lock = repo.git.path().join("index.lock");
+    if is_held_by_lab(repo) {
+        return Ok(());
+    }
+    let folder = TemporaryFolder::inside(repo.git.path())?;
+    let whole = folder.path().join("lock");
+    Root::new(folder.path()).create(Path::new("lock"))?.write_all(HELD.as_bytes())?;
+    // A link has its content at once: a lab that is killed never leaves half of it.
+    match fs::hard_link(&whole, &lock) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            bail!("{}", super::Obstacle::Locked(lock))
+        }
+        Err(_) => {
+            let file = Root::new(repo.git.path()).create_new(Path::new("index.lock"));
+            file.and_then(|mut file| file.write_all(HELD.as_bytes())).with_context(|| failed(&lock))
+        }
+    }
+}
+
+/// The text of a lock. git writes an id into it.
+fn read_text(lock: &Path) -> std::io::Result<String> {
+    let (folder, name) = (lock.parent().unwrap_or(Path::new("/")), lock.file_name().unwrap_or_default());
+    Root::new(folder).read_text(Path::new(name), READ_LIMIT)
+}
+
+fn failed(lock: &Path) -> String {
+    format!("cannot write {}", lock.display())
+}
+
+/// Releases the lock of [`lock_index`]. A lock of somebody else stays.
+pub fn unlock_index(repo: &Repo) -> Result<()> {
+    if is_held_by_lab(repo) { remove(&repo.git.path().join("index.lock")) } else { Ok(()) }
+}
+
+/// Whether the lab holds the lock of the index.
+pub(super) fn is_held_by_lab(repo: &Repo) -> bool {
+    let text = Root::new(repo.git.path()).read_text(Path::new("index.lock"), READ_LIMIT);
+    text.is_ok_and(|text| text == HELD)
+}
+
+/// Removes what killed processes left in git's folders: objects that were never named, locks of the lab's own refs, and the
+/// lab's own temporary files. Call it under the decision lock, if the last one who held it did not release it. `since` is
+/// when a decision began to commit with the git program: it also leaves two locks that no other command of git leaves alone.
+pub fn remove_leftovers(repo: &Repo, since: Option<SystemTime>) {
+    leftovers::sweep(&Root::new(repo.git.path()), Path::new(""));
+    let folder = repo.git.commondir();
+    let mut left = Vec::new();
+    // libgit2 writes into objects/, git into the folder of the object's first digits.
+    left.extend(named(&folder.join("objects"), |name| name.starts_with("tmp_object_git2_")));
+    for entry in fs::read_dir(folder.join("objects")).into_iter().flatten().flatten() {
+        if entry.file_name().len() == 2 {
+            left.extend(named(&entry.path(), |name| name.starts_with("tmp_obj_")));
+        }
+    }
+    left.extend(named(&folder.join("refs/notes"), |name| name == "lab.lock"));
+    for kind in ["discarded", "undone", "saved", "raw"] {
+        left.extend(named(&folder.join("refs/lab").join(kind), |name| name.ends_with(".lock")));
+    }
+    if let Some(since) = since {
+        let locks = [repo.git.path().join("AUTO_MERGE.lock"), folder.join("packed-refs.lock")];
+        let is_newer =
+            |lock: &PathBuf| fs::metadata(lock).and_then(|m| m.modified()).is_ok_and(|at| at >= since);
+        left.extend(locks.into_iter().filter(is_newer));
+    }
+    for file in unchanged(left) {
+        // git's own clean-up removes an object later, and a later decision the lock that is in its way.
+        let _ = remove(&file);
+    }
+}
+
+/// The plain files of a folder with such a name.
+fn named(folder: &Path, is_wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let wanted = entries.filter(|entry| entry.file_name().to_str().is_some_and(&is_wanted));
+    wanted
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
+        .map(|entry| entry.path())
+        .collect()
+}
+
+/// Whether a file is there and does not change for a moment.
+fn stays(file: &Path) -> bool {
+    !unchanged(vec![file.to_owned()]).is_empty()
+}
+
+/// The files that are there and do not change for a moment. No process that is at work leaves them alone for so long.
+fn unchanged(files: Vec<PathBuf>) -> Vec<PathBuf> {
+    let look = |file: &Path| {
+        let about = file.symlink_metadata().ok()?;
+        Some((about.ino(), about.len(), about.mtime(), about.mtime_nsec()))
+    };
+    let mut seen: Vec<_> = files.into_iter().map(|file| (look(&file), file)).collect();
+    seen.retain(|(before, _)| before.is_some());
+    let end = Instant::now() + MOMENT;
+    while !seen.is_empty() && Instant::now() < end {
+        std::thread::sleep(PAUSE);
+        seen.retain(|(before, file)| look(file) == *before);
+    }
+    seen.into_iter().map(|(_, file)| file).collect()
+}
+
+fn remove(lock: &Path) -> Result<()> {
+    let (folder, name) = (lock.parent().unwrap_or(Path::new("/")), lock.file_name().unwrap_or_default());
+    match Root::new(folder).remove_file(Path::new(name)) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error)
+            .with_context(|| format!("{} is left of a process that ended: remove it", lock.display())),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,241 @@
+//! Commits with the git program, where hooks run or commits are signed: libgit2 does neither.
+//!
+//! git and its hooks may outlive a lab that is killed. They hold the lock of `.lab/commit.lock` until they end, so the next
+//! lab waits for them before it looks what became of the commit.
+
+use super::branch::{Move, set};
+use super::{CommitFile, Repo, blob_in, head_commit, locks, log, short, verify_write};
+use crate::project::Project;
+use anyhow::{Context, Result, bail, ensure};
+use git2::{Commit, Oid, Repository};
+use lab_system::file_lock;
+use lab_system::leftovers::TemporaryFolder;
+use lab_system::root::{Access, Root};
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant, SystemTime};
+
+/// How long the git program of an earlier lab may go on before its commit is given up for now.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How many commits above the old HEAD are searched for the one that was made.
+const FAR: usize = 1_000;
+
+/// What became of a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ByProgram {
+    /// Full id of the commit.
+    Made(String),
+    /// The branch has gone another way since. The text says where it is.
+    Elsewhere(String),
+}
+
+/// Why the `git` program must make the commit; `None` if libgit2 can. libgit2 runs no hooks and signs nothing.
+pub(super) fn by_program(repo: &Repo) -> Result<Option<String>> {
+    let git = &repo.git;
+    let config = git.config()?.snapshot()?;
+    if config.get_bool("commit.gpgsign").unwrap_or(false) {
+        return Ok(Some("commit.gpgsign is set".into()));
+    }
+    let folder = match config.get_path("core.hooksPath") {
+        Ok(path) => git.workdir().unwrap_or(Path::new(".")).join(path),
+        Err(_) => git.commondir().join("hooks"),
+    };
+    let runs = |hook: &&str| {
+        std::fs::metadata(folder.join(hook)).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
+    };
+    let hooks = ["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "reference-transaction"];
+    Ok(hooks.iter().find(|hook| runs(hook)).map(|hook| format!("there is a {hook} hook")))
+}
+
+/// Commits the files of this move on top of HEAD with the git program, unless that was done before. On an error HEAD is
+/// where it was.
+pub fn commit_by_program(repo: &Repo, project: &Project, wanted: &Move, message: &str) -> Result<ByProgram> {
+    let git = &repo.git;
+    let lock = lock(project)?;
+    let head = wanted.from.as_deref().map(Oid::from_str).transpose()?;
+    let files = &wanted.files;
+    let clear = || locks::clear_branch(git, &wanted.reference, |id| locks::is_made_of(git, id, head, files));
+    clear()?;
+    match find(git, head, files, message)? {
+        Found::Nothing => {}
+        Found::Made(commit) => return verified(repo, wanted, commit, head),
+        Found::Changed(commit) => return Err(take_back(git, wanted, commit, head)),
+        Found::Elsewhere(at) => return Ok(ByProgram::Elsewhere(at)),
+    }
+    if super::head_ref(repo)? != wanted.reference {
+        return Ok(ByProgram::Elsewhere("another branch is checked out by now".to_owned()));
+    }
+    let why = by_program(repo)?.unwrap_or_else(|| "hooks ran when the commit was begun".to_owned());
+    file_lock::inherit(&lock)?;
+    // Times of files are a little coarser than the clock.
+    let since = SystemTime::now() - Duration::from_millis(20);
+    let result = run(repo, project, head, files, message, why);
+    drop(lock);
+    if result.is_err() {
+        // git may have been killed.
+        clear()?;
+        locks::remove_leftovers(repo, Some(since));
+    }
+    match find(git, head, files, message)? {
+        // git may have been killed once the commit was made.
+        Found::Made(commit) => verified(repo, wanted, commit, head),
+        Found::Changed(commit) => Err(take_back(git, wanted, commit, head)),
+        Found::Elsewhere(at) => bail!("the commit was not made: {at}"),
+        Found::Nothing => {
+            result?;
+            bail!("`git commit` reported no error and made no commit")
+        }
+    }
+}
+
+/// Waits until no git program of an earlier lab makes a commit.
+fn lock(project: &Project) -> Result<File> {
+    let path = project.lab_dir.join("commit.lock");
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match project.files().take_lock(&path, Access::ReadAppend) {
+            Ok(Some(lock)) => return Ok(lock),
+            Ok(None) => ensure!(
+                Instant::now() < until,
+                "git and its hooks still make the commit that an earlier lab began: try again when they have ended"
+            ),
+            Err(error) => return Err(error).with_context(|| format!("cannot lock {}", path.display())),
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+enum Found {
+    /// HEAD is where it was.
+    Nothing,
+    Made(Oid),
+    /// A hook changed the files of the commit.
+    Changed(Oid),
+    Elsewhere(String),
+}
+
+/// Looks for the commit on top of `head` that holds these files.
+fn find(git: &Repository, head: Option<Oid>, files: &[CommitFile], message: &str) -> Result<Found> {
+    let Some(tip) = head_commit(git)? else { return Ok(Found::Nothing) };
+    if Some(tip.id()) == head {
+        return Ok(Found::Nothing);
+    }
+    let mut at = tip.clone();
+    for _ in 0..FAR {
+        let parent = at.parent(0).ok();
+        if parent.as_ref().map(Commit::id) == head {
+            if locks::is_made_of(git, at.id(), head, files) {
+                return Ok(Found::Made(at.id()));
+            }
+            if at.id() == tip.id() && message.lines().next() == Some(log::subject(&at).as_str()) {
+                return Ok(Found::Changed(at.id()));
+            }
+        }
+        match parent {
+            Some(parent) => at = parent,
+            None => break,
+        }
+    }
+    Ok(Found::Elsewhere(format!("HEAD is at {} by now", short(&tip.id().to_string()))))
+}
+
+/// Reads the commit back. The branch must not stay at a commit that cannot be read.
+fn verified(repo: &Repo, wanted: &Move, commit: Oid, head: Option<Oid>) -> Result<ByProgram> {
+    let read =
+        |file: &CommitFile| verify_write::read_back(repo, &wanted.reference, commit, &file.name, file.id());
+    let tip = repo.git.refname_to_id(&wanted.reference).ok();
+    if tip == Some(commit)
+        && let Err(error) = wanted.files.iter().try_for_each(read)
+    {
+        set(&repo.git, &wanted.reference, tip, head, "lab: the commit was not written")?;
+        return Err(error);
+    }
+    Ok(ByProgram::Made(commit.to_string()))
+}
+
+/// Moves the branch back from a commit that a hook changed. Returns the error that says so.
+fn take_back(git: &Repository, wanted: &Move, commit: Oid, head: Option<Oid>) -> anyhow::Error {
+    let back = set(git, &wanted.reference, Some(commit), head, "lab: a hook changed the judged bytes");
+    if let Err(error) = back {
+        return error.context("a commit hook changed the judged bytes, and HEAD could not be moved back");
+    }
+    let changed = git.find_commit(commit).ok().and_then(|made| {
+        let other = |file: &&CommitFile| blob_in(&made, &file.name).map(|(id, _)| id) != file.id();
+        wanted.files.iter().find(other).map(|file| file.name.clone())
+    });
+    anyhow::anyhow!(
+        "a commit hook changed {}: commit {} does not hold the judged bytes and was taken back. Let the hook leave it \
+         alone, or run the hook's change yourself and judge that",
+        changed.unwrap_or_else(|| "the commit".to_owned()),
+        short(&commit.to_string())
+    )
+}
+
+/// Commits from an index of its own that differs from HEAD by these files alone.
+fn run(
+    repo: &Repo,
+    project: &Project,
+    head: Option<Oid>,
+    files: &[CommitFile],
+    message: &str,
+    why: String,
+) -> Result<()> {
+    if let Some(operation) = super::obstacle::operation(&repo.git) {
+        bail!("{}", super::Obstacle::Operation(operation));
+    }
+    let folder = TemporaryFolder::inside(&project.lab_dir)?;
+    let program = Git { root: &project.root, index: folder.path().join("index"), why };
+    if head.is_some() {
+        program.run(&["read-tree", "HEAD"])?;
+    }
+    for file in files {
+        match &file.blob {
+            Some(blob) => {
+                let entry = format!("{:o},{blob},{}", file.mode, file.name);
+                program.run(&["update-index", "--add", "--cacheinfo", &entry])?;
+            }
+            None => program.run(&["update-index", "--force-remove", "--", &file.name])?,
+        }
+    }
+    let text = folder.path().join("message");
+    let written = Root::new(folder.path()).create(Path::new("message"));
+    written
+        .and_then(|mut file| file.write_all(message.as_bytes()))
+        .context("cannot write the commit message")?;
+    program.run(&["commit", "--quiet", "--cleanup=whitespace", "--file", &text.to_string_lossy()])
+}
+
+struct Git<'a> {
+    root: &'a Path,
+    index: PathBuf,
+    why: String,
+}
+
+impl Git<'_> {
+    fn run(&self, args: &[&str]) -> Result<()> {
+        let mut command = Command::new("git");
+        // A clean-up that goes on in the background would hold the lock that it inherits.
+        command.args(["-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.fsmonitor=false"]);
+        command.args(args).current_dir(self.root).stdin(Stdio::null()).env("GIT_INDEX_FILE", &self.index);
+        // An editor would wait for input that never comes.
+        command.env("GIT_EDITOR", "true").env_remove("GIT_DIR").env_remove("GIT_WORK_TREE");
+        let output = command.output().with_context(|| {
+            format!("{}, so `git` must make the commit, and it could not be started: install git", self.why)
+        })?;
+        if !output.status.success() {
+            let text = String::from_utf8_lossy(&output.stderr) + String::from_utf8_lossy(&output.stdout);
+            let lines: Vec<String> =
+                text.lines().map(|l| crate::text::sanitise::line(l.as_bytes())).collect();
+            let said = match lines.join(" · ").trim() {
+                "" => output.status.to_string(),
+                said => said.to_owned(),
+            };
+            bail!("`git {}` refused ({}): {said}", args[0], self.why);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,167 @@
+//! Files and folders that a process creates under a name of its own, and what a killed process leaves of them.
+//!
+//! Their creator holds a lock on each of them, which the Linux kernel releases when the process ends, however it ends. So
+//! an entry with such a name and without a lock belongs to nobody: [`sweep`] removes it, and never one that is in use.
+
+use crate::root::Root;
+use crate::temporary_name::{PREFIX, RANDOM, is_still_there, suffix, target};
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use tempfile::{Builder, TempDir};
+
+/// How often an entry is created that a sweep removes before its lock is taken.
+const ATTEMPTS: usize = 8;
+
+/// Creates an entry in `folder` and locks it. `make` creates it with the builder's name and returns it with an open handle.
+/// The lock lasts until the handle and all its clones are dropped.
+pub(crate) fn create<T>(
+    folder: &Path,
+    suffix: &str,
+    make: impl Fn(&mut Builder<'_, '_>, &Path) -> io::Result<(T, File)>,
+) -> io::Result<(T, File)> {
+    for _ in 0..ATTEMPTS {
+        let mut builder = Builder::new();
+        builder.prefix(PREFIX).rand_bytes(RANDOM).suffix(suffix);
+        let (made, handle) = make(&mut builder, folder)?;
+        if is_still_there(&handle)? {
+            return Ok((made, handle));
+        }
+    }
+    Err(io::Error::other("a new file was removed each time it was created"))
+}
+
+/// A folder for files that are needed only for a while. Dropping it removes it with everything in it.
+#[derive(Debug)]
+pub struct TemporaryFolder {
+    folder: TempDir,
+    _lock: File,
+}
+
+impl TemporaryFolder {
+    /// Creates an empty folder inside `parent`, which must exist. Only the user may open it.
+    pub fn inside(parent: &Path) -> io::Result<TemporaryFolder> {
+        let (folder, lock) = create(parent, "", |builder, parent| {
+            let folder = builder.tempdir_in(parent)?;
+            let handle = File::open(folder.path())?;
+            Ok((folder, handle))
+        })?;
+        Ok(TemporaryFolder { folder, _lock: lock })
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// An entry of a process that ended. While this value lives, nobody else sweeps the entry away.
+#[derive(Debug)]
+pub struct Leftover {
+    files: Root,
+    path: PathBuf,
+    /// Name of the file that it was to replace, which may be cut short; empty for a folder.
+    target: String,
+    _lock: File,
+}
+
+impl Leftover {
+    /// Whether it was to replace the file at this path.
+    pub fn is_of(&self, path: &Path) -> bool {
+        suffix(path).strip_prefix('.') == Some(&self.target)
+    }
+
+    /// Its path below the root.
+    pub fn name(&self) -> &Path {
+        &self.path
+    }
+
+    /// Removes the entry. An entry that is gone already is no error.
+    pub fn remove(self) -> io::Result<()> {
+        let is_folder = self.files.metadata(&self.path).is_ok_and(|about| about.is_dir());
+        let removed = if is_folder {
+            self.files.remove_dir_all(&self.path)
+        } else {
+            self.files.remove_file(&self.path)
+        };
+        match removed {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The entries of this folder below a root whose creators have ended. A folder that is not there has none.
+pub fn find(files: &Root, folder: &Path) -> io::Result<Vec<Leftover>> {
+    let names = match files.entries(folder) {
+        Ok(names) => names,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut found = Vec::new();
+    for name in names {
+        let Some(target) = name.to_str().and_then(target) else { continue };
+        let path = folder.join(&name);
+        // A link, a pipe or a device of that name is not of this program.
+        if let Ok(Some(lock)) = files.take_lock_of_any(&path) {
+            found.push(Leftover { files: files.clone(), path, target: target.to_owned(), _lock: lock });
+        }
+    }
+    Ok(found)
+}
+
+/// Removes the entries of this folder whose creators have ended. Returns how many they were; one that cannot be removed
+/// stays.
+pub fn sweep(files: &Root, folder: &Path) -> usize {
+    let found = find(files, folder).unwrap_or_default();
+    found.into_iter().filter_map(|leftover| leftover.remove().ok()).count()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::atomic_file::NewFile;
+    use std::fs;
+    use std::io::Write;
+    use std::os::unix::fs::symlink;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let names = fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_removed_and_what_is_in_use_stays() {
+        let temp = tempfile::tempdir().unwrap();
+        let left = [".lab-new-0123456789ab", ".lab-new-folder678901"];
+        fs::write(temp.path().join(left[0]), "half").unwrap();
+        fs::create_dir(temp.path().join(left[1])).unwrap();
+        fs::write(temp.path().join(left[1]).join("inside"), "x").unwrap();
+        let mut file = NewFile::beside(&temp.path().join("record.json")).unwrap();
+        file.write_all(b"in use").unwrap();
+        let folder = TemporaryFolder::inside(temp.path()).unwrap();
+        assert_eq!(names(temp.path()).len(), 4);
+        assert_eq!(sweep(&Root::new(temp.path()), Path::new("")), 2);
+        assert_eq!(names(temp.path()).len(), 2, "{:?}", names(temp.path()));
+        file.replace(&temp.path().join("record.json")).unwrap();
+        assert!(folder.path().is_dir());
+        drop(folder);
+        assert_eq!(names(temp.path()), ["record.json"]);
+        assert_eq!(sweep(&Root::new(temp.path()), Path::new("none")), 0);
+    }
+
+    #[test]
+    fn files_of_the_user_stay_whatever_they_are_called() {
+        let temp = tempfile::tempdir().unwrap();
+        fs::write(temp.path().join("target"), "mine").unwrap();
+        let users =
+            [".lab-notes", ".lab-new-", ".lab-new-short", ".lab-new-0123456789a.b", ".lab-new-0123456789abc"];
+        users.iter().for_each(|name| fs::write(temp.path().join(name), "mine").unwrap());
+        symlink("target", temp.path().join(".lab-new-0123456789ab")).unwrap();
+        assert_eq!(sweep(&Root::new(temp.path()), Path::new("")), 0);
+        assert_eq!(names(temp.path()).len(), users.len() + 2);
+        assert_eq!(fs::read_to_string(temp.path().join("target")).unwrap(), "mine");
+    }
+}

@@ -1,0 +1,272 @@
+//! Decisions of a lab that is killed: the next command completes them or takes them back, says so, and stops there.
+//!
+//! `scripts/kill-points` kills at every system call. These stories stop a decision at one place each: the test holds the
+//! lock of the ledger, or a hook kills the lab.
+
+use crate::lab::{Lab, finish, until};
+use std::fs::{self, File};
+use std::process::Child;
+
+/// The first is committed; run 1 judged better bytes.
+fn judged() -> Lab {
+    let lab = Lab::new();
+    lab.write("kernel.cu", "// better\n");
+    lab.lab("run").is(0);
+    lab
+}
+
+/// One kept and one discarded experiment, and a third run.
+fn with_history() -> Lab {
+    let lab = judged();
+    lab.lab("keep -m better").is(0);
+    lab.write("kernel.cu", "// worse\n");
+    lab.lab("run").is(0);
+    lab.lab("discard -m worse").is(0);
+    lab.write("kernel.cu", "// third\n");
+    lab.lab("run").is(0);
+    lab
+}
+
+/// Kills the command when it waits for the ledger, which is after `reached` holds.
+fn killed_before_its_row(lab: &Lab, command: &str, reached: impl FnMut() -> bool) {
+    let held = File::options().append(true).create(true).open(lab.path("results.tsv")).unwrap();
+    held.lock().unwrap();
+    let mut child: Child = lab.lab_command(command).spawn().unwrap();
+    until("the command is at its row", reached);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    drop(held);
+    assert!(lab.path(".lab/unfinished.json").exists(), "{command} was killed before its end");
+}
+
+/// Everything that a decision writes, without times and ids.
+fn state(lab: &Lab) -> String {
+    let runs = lab.sh("ls .lab/runs").out;
+    let decisions: Vec<String> = runs
+        .split_whitespace()
+        .filter(|name| *name != "index.jsonl")
+        .map(|run| {
+            let text = lab.read(&format!(".lab/runs/{run}/record.json"));
+            let record: serde_json::Value = serde_json::from_str(&text).unwrap();
+            let short =
+                |d: &serde_json::Value| format!("{} {} {}", d["status"], d["description"], d["row_written"]);
+            let undone = record["undone"].as_array().map_or(0, Vec::len);
+            format!("{run}: {} and {undone} undone", short(&record["decision"]))
+        })
+        .collect();
+    let noted = lab.sh("git notes --ref=lab list | wc -l").out;
+    let files = lab.sh("find . .git -maxdepth 1 | grep -v unfinished | sort; find .lab -type f | sort; find .git -name '*.lock' -o -name 'tmp_*' -o -name '.lab-*'").out;
+    [
+        lab.git("log --format=%s"),
+        lab.git("status --porcelain"),
+        lab.read("kernel.cu"),
+        lab.rows().join("\n"),
+        decisions.join("\n"),
+        lab.git("for-each-ref --format=%(refname)")
+            .lines()
+            .map(|name| name.rsplit_once('/').map_or(name, |n| n.0))
+            .collect::<Vec<_>>()
+            .join("\n"),
+        noted,
+        files,
+    ]
+    .join("\n--\n")
+}
+
+#[test]
+fn a_keep_that_was_killed_after_its_commit_is_completed() {
+    let whole = judged();
+    whole.lab("keep -m better").is(0);
+    let lab = judged();
+    killed_before_its_row(&lab, "keep -m better", || lab.git("log --format=%s") == "better\nstart\n");
+    lab.lab("keep -m better").is(0).says("the keep of run 1 that an earlier lab began is done");
+    assert_eq!(state(&lab), state(&whole));
+    lab.lab("keep -m better").is(1).says("run 1 was decided already (keep)");
+    assert_eq!(state(&lab), state(&whole));
+}
+
+#[test]
+fn a_discard_that_was_killed_after_the_put_back_is_completed() {
+    let whole = judged();
+    whole.lab("discard -m worse").is(0);
+    let lab = judged();
+    killed_before_its_row(&lab, "discard -m worse", || lab.read("kernel.cu") == "// the first\n");
+    lab.lab("discard -m worse").is(0).says("the discard of run 1 that an earlier lab began is done");
+    assert_eq!(state(&lab), state(&whole));
+}
+
+#[test]
+fn a_second_undo_takes_no_second_decision_back() {
+    let whole = with_history();
+    whole.lab("undo").is(0);
+    let lab = with_history();
+    killed_before_its_row(&lab, "undo", || lab.read("kernel.cu") == "// worse\n");
+    lab.lab("undo").is(0).says("the undo of run 2 that an earlier lab began is done");
+    assert_eq!(state(&lab), state(&whole));
+    assert_eq!(lab.rows(), ["1000.0 | 1000.0 | pass | keep | better"], "the keep stands");
+}
+
+#[test]
+fn an_undo_of_which_nobody_was_told_is_told_and_not_repeated() {
+    let lab = with_history();
+    // Nobody reads what the undo says, so it waits there, with everything else done.
+    let mut undo = lab.lab_command("undo");
+    let (reader, writer) = std::io::pipe().unwrap();
+    fill(&writer);
+    let mut child = undo.stdout(writer).spawn().unwrap();
+    drop(undo);
+    until("the undo is told", || {
+        fs::read_to_string(lab.path(".lab/runs/2/record.json")).unwrap().contains("\"undone\"")
+            && lab.git("notes --ref=lab list").lines().count() == 2
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    drop(reader);
+    lab.lab("undo").is(0).says("the undo of run 2 that an earlier lab began is done");
+    assert_eq!(lab.rows(), ["1000.0 | 1000.0 | pass | keep | better"], "the keep stands");
+    lab.lab("undo").is(0).says("run 1 of kernel.cu is undecided again");
+}
+
+/// Fills a pipe, so that the next write to it waits.
+fn fill(pipe: &std::io::PipeWriter) {
+    rustix::io::ioctl_fionbio(pipe, true).unwrap();
+    while rustix::io::write(pipe, &[b'.'; 4096]).is_ok() {}
+    while rustix::io::write(pipe, b".").is_ok() {}
+    rustix::io::ioctl_fionbio(pipe, false).unwrap();
+}
+
+#[test]
+fn a_describe_that_was_killed_is_completed() {
+    let whole = with_history();
+    whole.lab("describe HEAD -m 'two rows a warp'").is(0);
+    let lab = with_history();
+    killed_before_its_row(&lab, "describe HEAD -m 'two rows a warp'", || {
+        lab.git("notes --ref=lab show HEAD").contains("two rows a warp")
+    });
+    lab.lab("describe HEAD -m 'two rows a warp'").is(0).says("is now 'two rows a warp'");
+    assert_eq!(state(&lab), state(&whole));
+}
+
+#[test]
+fn another_command_completes_it_says_so_and_does_nothing_else() {
+    let lab = with_history();
+    killed_before_its_row(&lab, "keep -m third", || lab.git("log -1 --format=%s") == "third\n");
+    lab.lab("undo")
+        .is(1)
+        .says("the keep of run 3 that an earlier lab began is done")
+        .says("nothing else was done: repeat the command if it is still wanted");
+    assert_eq!(lab.rows().len(), 3);
+    lab.lab("undo").is(0).says("run 3 of kernel.cu is undecided again");
+    assert_eq!(lab.rows().len(), 2);
+    // Commands that decide nothing say so and go on.
+    killed_before_its_row(&lab, "keep -m third", || lab.git("log -1 --format=%s") == "third\n");
+    lab.lab("log").is(0).says("the keep of run 3 that an earlier lab began is done").says("third");
+    lab.lab("undo").is(0);
+    killed_before_its_row(&lab, "keep -m third", || lab.git("log -1 --format=%s") == "third\n");
+    lab.lab("run")
+        .is(0)
+        .says("the keep of run 3 that an earlier lab began is done")
+        .says("run 4 of kernel.cu");
+}
+
+#[test]
+fn the_log_answers_while_a_decision_waits() {
+    let lab = with_history();
+    let held = File::options().append(true).open(lab.path("results.tsv")).unwrap();
+    held.lock().unwrap();
+    let child = lab.lab_command("keep -m third").spawn().unwrap();
+    until("the keep is at its row", || lab.git("log -1 --format=%s") == "third\n");
+    let log = lab.lab("log").is(0);
+    assert!(!log.err.contains("earlier lab"), "its lab is alive: {log:?}");
+    drop(held);
+    finish(child).is(0);
+    assert_eq!(lab.rows().len(), 3);
+}
+
+#[test]
+fn a_commit_of_the_user_s_cannot_put_the_old_kernel_back() {
+    let lab = judged();
+    // Killed by a hook of the commit itself: the index is as it was before.
+    lab.script(".git/hooks/post-commit", "read -r _ _ _ lab _ < /proc/$PPID/stat; kill -9 $lab");
+    let output = lab.lab("keep -m better");
+    assert_eq!(output.code, -1, "{output:?}");
+    fs::remove_file(lab.path(".git/hooks/post-commit")).unwrap();
+    assert_eq!(lab.git("show HEAD:kernel.cu"), "// better\n");
+    lab.write("other", "x");
+    lab.sh("git add other && git commit -qm other").is(128).says("index.lock");
+    lab.lab("log").is(0).says("the keep of run 1 that an earlier lab began is done");
+    lab.git("add other");
+    lab.git("commit -qm other");
+    assert_eq!(lab.git("show HEAD:kernel.cu"), "// better\n");
+    assert_eq!((lab.git("status --porcelain"), lab.rows().len()), (String::new(), 1));
+}
+
+#[test]
+fn a_commit_that_a_hook_stops_is_taken_back() {
+    let lab = judged();
+    lab.script(".git/hooks/pre-commit", "read -r _ _ _ lab _ < /proc/$PPID/stat; kill -9 $lab; exit 1");
+    lab.lab("keep -m better");
+    lab.script(".git/hooks/pre-commit", "echo 'no commits on Friday'; exit 1");
+    lab.lab("keep -m better")
+        .is(1)
+        .says("is taken back")
+        .says("no commits on Friday")
+        .says("nothing else was done");
+    fs::remove_file(lab.path(".git/hooks/pre-commit")).unwrap();
+    assert_eq!(
+        (lab.git("log --format=%s"), lab.git("status --porcelain")),
+        ("start\n".into(), " M kernel.cu\n".into())
+    );
+    lab.lab("keep -m better").is(0);
+    assert_eq!(lab.rows().len(), 1);
+}
+
+#[test]
+fn a_branch_that_moved_meanwhile_takes_the_keep_back() {
+    let lab = judged();
+    lab.script(".git/hooks/pre-commit", "read -r _ _ _ lab _ < /proc/$PPID/stat; kill -9 $lab; exit 1");
+    lab.lab("keep -m better");
+    fs::remove_file(lab.path(".git/hooks/pre-commit")).unwrap();
+    fs::remove_file(lab.path(".git/index.lock")).unwrap();
+    lab.git("commit -q --allow-empty -m mine");
+    lab.lab("log").is(0).says("the keep of run 1 that an earlier lab began is taken back: HEAD is at");
+    assert_eq!(lab.git("log --format=%s"), "mine\nstart\n");
+    lab.lab("keep -m better").is(0);
+    assert_eq!(lab.git("log --format=%s"), "better\nmine\nstart\n");
+}
+
+#[test]
+fn bytes_that_were_saved_after_the_kill_stay_on_disk() {
+    let lab = judged();
+    killed_before_its_row(&lab, "discard -m worse", || lab.read("kernel.cu") == "// the first\n");
+    lab.write("kernel.cu", "// a new thought\n");
+    lab.lab("log").is(0).says("the discard of run 1").says("they stay on disk");
+    assert_eq!(lab.read("kernel.cu"), "// a new thought\n");
+    assert_eq!(lab.rows(), ["1000.0 | 1000.0 | pass | discard | worse"]);
+}
+
+#[test]
+fn temporary_files_of_a_killed_lab_are_removed_and_an_editor_s_last_save_is_kept() {
+    let lab = with_history();
+    let left = [
+        ".lab/.lab-new-aaaaaaaaaaaa",
+        ".lab/runs/3/.lab-new-bbbbbbbbbbbb.record.json",
+        ".git/.lab-new-dddddddddddd",
+    ];
+    left.iter().for_each(|name| lab.write(name, "half"));
+    // The kernel changed places with a file that an editor had just written.
+    lab.write(".lab-new-cccccccccccc.kernel.cu", "// the last save\n");
+    lab.write(".git/objects/tmp_object_git2_aaaaaa", "half");
+    lab.write(".lab-new-eeeeeeeeeeee.results.tsv", "half a ledger");
+    killed_before_its_row(&lab, "discard -m third", || lab.read("kernel.cu") == "// better\n");
+    lab.lab("log").is(0);
+    let left =
+        lab.sh("find . -name '.lab-new-*' -o -name 'tmp_object*' -o -name '*.lock' -path './.git/*'").out;
+    assert_eq!(left, "");
+    let saved = lab.git("for-each-ref --format=%(refname) refs/lab/saved");
+    assert!(
+        saved.lines().any(|r| lab.git(&format!("show {r}:kernel.cu")) == "// the last save\n"),
+        "{saved}"
+    );
+    assert!(!saved.lines().any(|r| lab.git(&format!("show {r}:kernel.cu")).contains("half")), "{saved}");
+}

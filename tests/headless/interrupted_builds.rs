@@ -1,0 +1,91 @@
+//! A build that is interrupted leaves no file behind.
+
+use crate::lab::{Lab, finish, until};
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A problem for the cpu device, and a compiler that writes a temporary file and never ends where `hangs_at` stands among its
+/// arguments.
+fn lab_with_a_slow_compiler(hangs_at: &str) -> Lab {
+    let lab = Lab::empty();
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("harness/judge/tests/kernels/tensor");
+    for (name, to) in
+        [("plain.cu", "kernel.cu"), ("problem.toml", "problem.toml"), ("reference.cu", "reference.cu")]
+    {
+        fs::copy(from.join(name), lab.path(to)).unwrap();
+    }
+    lab.write("lab.toml", "device = \"cpu\"\n");
+    lab.git("add -A");
+    lab.git("commit -qm start");
+    let script = format!(
+        "case \" $* \" in\n*{hangs_at}*) echo > \"$TMPDIR/ccSLOW.s\"; exec sleep 1000 ;;\n*) exec g++ \"$@\" ;;\nesac"
+    );
+    lab.script("../bin/slow-g++", &script);
+    lab
+}
+
+/// The files and folders below the cache folder, without images and headers that are complete and the locks of the parents.
+fn left(lab: &Lab) -> Vec<PathBuf> {
+    let cache = lab.path("../home/.cache/lab");
+    let below = |name: &str| fs::read_dir(cache.join(name)).into_iter().flatten().flatten();
+    let mut left: Vec<PathBuf> =
+        below("private").chain(below("snapshots")).map(|entry| entry.path()).collect();
+    left.retain(|path| path.is_dir());
+    let headers = below("headers").map(|entry| entry.path());
+    left.extend(headers.filter(|path| !path.join("ready").exists()));
+    left.extend(below("../../tmp").map(|entry| entry.path()));
+    left
+}
+
+fn is_building(lab: &Lab) -> bool {
+    let private = fs::read_dir(lab.path("../home/.cache/lab/private"));
+    private.into_iter().flatten().flatten().any(|entry| entry.path().join("files/ccSLOW.s").exists())
+}
+
+/// Starts the command, waits until it builds, sends the signal and waits for the end.
+fn interrupt(lab: &Lab, command: &str, signal: Signal) {
+    fs::create_dir_all(lab.path("../home/tmp")).unwrap();
+    let mut command = lab.lab_command(command);
+    command.env("CXX", lab.path("../bin/slow-g++")).env("TMPDIR", lab.path("../home/tmp"));
+    let child = command.spawn().unwrap();
+    until("the compiler writes", || is_building(lab));
+    kill_process(Pid::from_child(&child), signal).unwrap();
+    finish(child);
+}
+
+#[test]
+fn an_interrupted_build_leaves_no_file_of_the_compiler() {
+    let lab = lab_with_a_slow_compiler("kernel");
+    for command in ["run", "check", "harness ."] {
+        for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+            interrupt(&lab, command, signal);
+            assert_eq!(left(&lab), Vec::<PathBuf>::new(), "{command} {signal:?}");
+        }
+    }
+}
+
+#[test]
+fn headers_that_are_being_made_are_no_exception() {
+    let lab = lab_with_a_slow_compiler("c++-header");
+    interrupt(&lab, "run", Signal::TERM);
+    assert_eq!(left(&lab), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_lab_that_was_killed_leaves_nothing_once_its_judge_has_ended() {
+    let lab = lab_with_a_slow_compiler("kernel");
+    interrupt(&lab, "run", Signal::KILL);
+    until("the judge cleans up", || left(&lab).is_empty());
+}
+
+#[test]
+fn a_judge_that_was_killed_is_cleaned_up_after_by_the_next_command() {
+    let lab = lab_with_a_slow_compiler("kernel");
+    interrupt(&lab, "harness .", Signal::KILL);
+    // The killed judge's children end when they notice.
+    until("the next command cleans up", || {
+        lab.lab("log").is(0);
+        left(&lab).is_empty()
+    });
+}
