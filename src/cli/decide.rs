@@ -127,7 +127,10 @@ fn checked_keep(
 
 fn report(project: &Project, result: std::result::Result<Decided, Refusal>, json: bool) -> ExitCode {
     match result {
-        Ok(decided) if json => answer(Exit::Passed, DecisionAnswer::of(project, &decided)),
+        Ok(decided) if json => {
+            super::clean::after_a_decision(project);
+            answer(Exit::Passed, DecisionAnswer::of(project, &decided))
+        }
         Ok(decided) => {
             tell(project, &decided);
             ExitCode::SUCCESS
@@ -147,6 +150,7 @@ fn tell(project: &Project, decided: &Decided) {
         (Some(_), None) => format!("{kernel} holds the incumbent's bytes again"),
     });
     decided.notes.iter().for_each(|note| say(&format!("  {note}")));
+    super::clean::after_a_decision(project).iter().for_each(|freed| say(&format!("  {freed}")));
 }
 
 /// What the rule made of a run.

@@ -11,6 +11,7 @@ mod beside;
 mod built_in;
 mod check;
 mod circle;
+mod clean;
 mod commits;
 mod cut_off;
 mod describe;

@@ -6,6 +6,7 @@
 
 mod branch;
 mod checkout;
+mod clean;
 mod commit;
 mod details;
 mod exact;
@@ -32,6 +33,7 @@ mod verify_write;
 
 pub use branch::{Move, Moved, head_ref, move_branch};
 pub use checkout::{bytes_of, checkout_kernel, link_target, staged};
+pub use clean::{Cleaned, clean, has_many_loose_objects};
 pub use commit::{ChangedFile, CommitFile, Prepared, ToCommit, detached_note, prepare_kernel, prepare_rules};
 pub use details::{ChangeKind, CommitDetails, FileChange, commit_details};
 pub use exact::remember_bytes;
