@@ -4,4 +4,5 @@
 #![forbid(unsafe_code)]
 
 pub mod cli;
+mod confinement;
 pub mod screen;

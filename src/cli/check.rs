@@ -3,6 +3,7 @@
 use super::interrupt::end_on_signals;
 use super::json::run::RunReport;
 use super::{JsonArg, KernelArg, answer, code, failed, open, say, say_batch};
+use crate::confinement;
 use clap::Args;
 use lab_core::project::Project;
 use lab_core::run::Reason;
@@ -59,8 +60,12 @@ pub fn main(options: &CheckArgs) -> ExitCode {
 fn check(project: &Project, options: &CheckArgs) -> Result<Record, NotRun> {
     let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
     end_on_signals(control.clone())?;
-    let spec =
-        RunSpec { device: options.device, tools: options.tools.clone(), ..RunSpec::new(Reason::Check) };
+    let spec = RunSpec {
+        device: options.device,
+        tools: options.tools.clone(),
+        confinement: confinement::missing,
+        ..RunSpec::new(Reason::Check)
+    };
     execute::execute(project, &spec, &control, |event| {
         if let RunEvent::Progress(_, batch) = event
             && !options.json.json
@@ -83,7 +88,12 @@ fn report(project: &Project, options: &CheckArgs, record: &Record, verdict: &Ver
     }
     say("");
     let sign = if exit == Exit::Passed { "✓" } else { "✗" };
-    say(&format!("{sign} check {} of {}: {says}", record.start.id, project.kernel_name));
+    // What was not judged has no number.
+    let number = match verdict.outcome {
+        Outcome::NotJudged => String::new(),
+        _ => format!("{} of ", record.start.id),
+    };
+    say(&format!("{sign} check {number}{}: {says}", project.kernel_name));
     code(exit)
 }
 

@@ -1,13 +1,15 @@
 //! `lab doctor`: checks what the lab needs and says how to mend what is missing.
 
+use super::harness::is_trusted;
 use super::output::FAILED;
 use super::{JsonArg, answer, gpu_tests, here, say, screen};
+use crate::confinement;
 use crate::screen::settings_files;
 use anyhow::Result;
 use lab_core::project::{self, Project, trust};
 use lab_core::repo::{self, Repo};
 use lab_device::sandbox::{self, SandboxState};
-use lab_device::{self as device, Finding};
+use lab_device::{self as device, Finding, FolderTrust};
 use lab_judge::check;
 use lab_protocol::{Target, console};
 use lab_tui::theme::AppearanceChoice;
@@ -21,7 +23,7 @@ pub fn main(options: &JsonArg) -> Result<ExitCode> {
     let folder = here()?;
     let essential = [git(), repository(&folder)];
     let cpu = compiler();
-    let devices = device::findings();
+    let devices = device::findings(FolderTrust::of(is_trusted(&folder)));
     let runs_somewhere = cpu.ok || lab_device::resolve(Target::Auto) != Target::Cpu;
     let well = essential.iter().all(|f| f.ok) && runs_somewhere;
     let sandbox = sandbox();
@@ -171,10 +173,15 @@ fn project(folder: &Path) -> Finding {
     };
     let harness = project.config.harness.as_deref().unwrap_or("built-in harness");
     let says = format!("{} by {harness}", project.kernel_name);
-    match (trust::check(&project), Repo::open(&project)) {
-        (Ok(trust::Trust::Needed { .. }), _) => {
+    match (trust::check(&project, || confinement::missing(project.config.device)), Repo::open(&project)) {
+        (Ok(trust::Trust::Needed(request)), _) if request.command.is_some() => {
             ill("project", says, "read the harness command, then `lab trust`")
         }
+        (Ok(trust::Trust::Needed(_)), _) => ill(
+            "project",
+            format!("{says}; this folder is not trusted, and there is no sandbox"),
+            "look at its kernels, then `lab trust`",
+        ),
         (Err(error), _) | (_, Err(error)) => ill("project", says, format!("{error:#}")),
         (_, Ok(repo)) if let Some(obstacle) = repo::obstacle(&repo) => {
             ill("project", format!("{says}; keep is not possible now"), obstacle.to_string())

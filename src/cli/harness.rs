@@ -1,12 +1,12 @@
 //! `lab harness`: runs the built-in harness alone. Also its two hidden child processes, the compiler and the worker.
 
-use super::code;
+use super::{code, complain};
 use clap::Args;
 use lab_core::project::{Project, trust};
 use lab_judge::judge;
 use lab_judge::measure::plan::{Plan, Trials};
-use lab_protocol::Target;
 use lab_protocol::Tool;
+use lab_protocol::{CompileOptions, Exit, Target};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -111,7 +111,13 @@ pub fn main(given: HarnessArgs) -> ExitCode {
     options.trusted = given.trusted || (options.roots.is_empty() && is_trusted(&options.folder));
     options.shown_as = given.shown_as;
     options.device = given.device;
-    options.compile_options = given.options;
+    options.compile_options = match CompileOptions::parse(&given.options) {
+        Ok(checked) => checked,
+        Err(refused) => {
+            complain(&format!("--option: {refused}"));
+            return code(Exit::Usage);
+        }
+    };
     options.arch = given.arch;
     options.time_limit = given.time_limit;
     options.dump = given.dump;
@@ -130,9 +136,9 @@ pub fn main(given: HarnessArgs) -> ExitCode {
     code(judge::main(options, given.standby))
 }
 
-/// Whether the user trusts the repository of a problem folder.
-fn is_trusted(folder: &Path) -> bool {
-    Project::open(folder, None).and_then(|project| trust::is_granted(&project)).unwrap_or(false)
+/// Whether the user trusts the repository that a folder lies in. False where there is none.
+pub fn is_trusted(folder: &Path) -> bool {
+    Project::of_any(folder).and_then(|project| trust::is_granted(&project)).unwrap_or(false)
 }
 
 pub fn compiler() -> ExitCode {

@@ -48,7 +48,7 @@ pub fn main(options: &InitArgs) -> Result<ExitCode> {
     say(&format!("wrote {FILE}: kernel {}", found.kernel));
     match &found.harness {
         Some(harness) => {
-            trust::grant_file(&file)?;
+            trust::grant_written(&folder, &text)?;
             say(&format!("  harness: `{}`, trusted because this command wrote it", harness.command));
         }
         None => say("  harness: the built-in harness, which reads problem.toml beside the kernel"),

@@ -7,6 +7,7 @@ use lab_judge::judge::probing;
 use lab_protocol::Exit;
 use lab_protocol::Target;
 use serde::Serialize;
+use std::path::Path;
 use std::process::ExitCode;
 
 #[derive(Args, Debug)]
@@ -38,6 +39,7 @@ struct ProbeAnswer<'a> {
 pub fn main(given: &ProbeArgs) -> ExitCode {
     let mut options = lab_judge::JudgeOptions::new(".");
     options.device = given.device;
+    options.trusted = super::harness::is_trusted(Path::new("."));
     match probing::probe(&options) {
         Ok(probed) => {
             if given.json.json {

@@ -5,6 +5,7 @@ use super::interrupt::end_on_signals;
 use super::json::decision::DecisionReport;
 use super::json::run::RunReport;
 use super::{JsonArg, KernelArg, answer, code, complain, failed, open, say, say_batch};
+use crate::confinement;
 use clap::Args;
 use lab_core::objective::Objective;
 use lab_core::project::Project;
@@ -146,20 +147,24 @@ fn go_on(project: &Project, options: &RunArgs) -> Option<ExitCode> {
 fn judge(project: &Project, options: &RunArgs, reason: Reason) -> std::result::Result<Record, NotRun> {
     let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
     end_on_signals(control.clone())?;
-    let spec = RunSpec { device: options.device, ..RunSpec::new(reason) };
-    execute::execute(project, &spec, &control, |event| {
-        if let RunEvent::Progress(_, batch) = event
-            && !options.json.json
-        {
-            say_batch(&batch);
+    let spec = RunSpec { device: options.device, confinement: confinement::missing, ..RunSpec::new(reason) };
+    execute::execute(project, &spec, &control, |event| match event {
+        RunEvent::Progress(_, batch) if !options.json.json => say_batch(&batch),
+        RunEvent::Joined(start) if !options.json.json => {
+            say(&format!("lab: run {} of a screen is about these bytes; its lines:", start.id));
         }
+        _ => {}
     })
 }
 
 /// Returns the lines of the verdict. `more` stands between the verdict and the commands that decide it.
 fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: Vec<String>) -> Vec<String> {
-    let mut text =
-        format!("{} {}  run {} of {}", verdict.sign(), verdict.word(), record.start.id, project.kernel_name);
+    // What was not judged has no number.
+    let number = match verdict.outcome {
+        Outcome::NotJudged => String::new(),
+        _ => format!("run {} of ", record.start.id),
+    };
+    let mut text = format!("{} {}  {number}{}", verdict.sign(), verdict.word(), project.kernel_name);
     if !verdict.why.is_empty() {
         text += &format!("  {}", verdict.why);
     }
@@ -189,7 +194,7 @@ fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: Vec<Stri
             lines.push(format!("  `lab keep{this} -m TEXT` commits it, {discard}"));
         }
         Outcome::Fail | Outcome::Crash => lines.push(format!("  {discard}")),
-        Outcome::Void => {}
+        Outcome::Void | Outcome::NotJudged => {}
     }
     lines
 }
@@ -200,7 +205,7 @@ fn by_number(project: &Project, record: &Record) -> String {
     let start = &record.start;
     let newer = |b: &RunSummary| b.judges(project) && b.id > start.id && b.fingerprint == start.fingerprint;
     // Runs are numbered one after the other: usually there is no newer one.
-    if !RunStore::new(&project.lab_dir).folder(RunId(start.id.0 + 1)).exists() {
+    if !RunStore::new(&project.lab_dir).folder(RunId(start.id.0.saturating_add(1))).exists() {
         return String::new();
     }
     let index = RunIndex::open(project);

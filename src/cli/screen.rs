@@ -3,7 +3,7 @@
 use super::{code, complain};
 use crate::screen::repository_worker::Opening;
 use crate::screen::settings_worker::UserFiles;
-use crate::screen::{self, User, appearance_files, layout_file, settings_files};
+use crate::screen::{self, Next, User, appearance_files, layout_file, settings_files};
 use anyhow::{Context, Error, Result, bail};
 use lab_core::project::Project;
 use lab_core::project::screen_lock;
@@ -48,16 +48,21 @@ pub fn screen(from: &Path, kernel: Option<&Path>, choice: AppearanceChoice) -> R
             project.kernel_name
         );
     }
-    // One screen can be open in each repository. The lock is held until the screen closes.
-    let _lock = screen_lock::take(&project)?;
-    let opening = Opening { from: from.to_owned(), kernel: kernel.map(Path::to_owned) };
-    let user = user(&project, config, settings, choice)?;
-    let ended = screen::run(project, opening, user).context("the terminal could not be used")?;
-    Ok(match ended.signal {
-        // As shells report a signal.
-        Some(signal) => ExitCode::from(128u8.saturating_add(u8::try_from(signal).unwrap_or(0))),
-        None => ExitCode::SUCCESS,
-    })
+    // One screen can be open on each kernel. The lock is held until the screen closes.
+    let lock = screen_lock::take(&project)?;
+    let opening = Opening { from: from.canonicalize()?, kernel: kernel.map(Path::to_owned) };
+    let mut next = Some(Next { project, opening, lock });
+    while let Some(Next { project, opening, lock }) = next.take() {
+        let user = user(&project, config.clone(), settings.clone(), choice.clone())?;
+        let ended = screen::run(project, opening, user).context("the terminal could not be used")?;
+        drop(lock);
+        if let Some(signal) = ended.signal {
+            // As shells report a signal.
+            return Ok(ExitCode::from(128u8.saturating_add(u8::try_from(signal).unwrap_or(0))));
+        }
+        next = ended.next;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Reads the user's settings and layout before the screen opens. `choice` overrides both.

@@ -1,32 +1,30 @@
 //! `lab trust`: allows the harness command of this lab.toml to run, and kernels where Linux cannot confine them.
 
 use super::{here, say};
-use anyhow::{Context, Result};
-use lab_core::config::Config;
-use lab_core::project::{self, trust};
+use anyhow::Result;
+use lab_core::project::Project;
+use lab_core::project::trust::{self, TrustRequest};
 use std::process::ExitCode;
 
-/// Works without a kernel: trust belongs to lab.toml, or to the repository where there is none.
+/// Works without a kernel: trust belongs to lab.toml, or to the repository where there is none. Prints all that is trusted before it
+/// is.
 pub fn main() -> Result<ExitCode> {
-    let from = here()?;
-    let root = project::work_tree(&from)?;
-    let from = from.canonicalize().context("the current folder is gone")?;
-    let Some(file) = Config::find(&from, &root) else {
-        trust::grant_folder(&root)?;
-        say(&format!(
-            "trusted: kernels of {} may run without a sandbox, until a lab.toml is there",
-            root.display()
-        ));
-        return Ok(ExitCode::SUCCESS);
-    };
-    let config = Config::read(&file, &root)?;
-    trust::grant_file(&file)?;
-    say(&match config.harness {
-        Some(command) => format!("trusted: `{command}` of {} runs until that file changes", file.display()),
-        None => format!(
-            "trusted: kernels of {} may run without a sandbox, and the compiler may read what it names, until that file changes",
-            file.display()
+    let project = Project::of_any(&here()?)?;
+    let request = TrustRequest::of(&project, None);
+    say(&request.text());
+    trust::grant(&request)?;
+    let place = request.place.display();
+    say(&match (&request.command, &project.config_file) {
+        (Some(command), _) if !command.contains('\n') => {
+            format!("trusted: `{command}` of {place} runs until that file changes")
+        }
+        (Some(_), _) => format!("trusted: this command of {place} runs until that file changes"),
+        (None, Some(_)) => format!(
+            "trusted: kernels of {place} may run without a sandbox, and the compiler may read what it names, until that file changes"
         ),
+        (None, None) => {
+            format!("trusted: kernels of {place} may run without a sandbox, until a lab.toml is there")
+        }
     });
     Ok(ExitCode::SUCCESS)
 }

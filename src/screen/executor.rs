@@ -1,5 +1,6 @@
 //! Carries out effects by passing each to the thread that does the work. Nothing here blocks.
 
+use crate::confinement;
 use crate::screen::highlighter::HighlightWorker;
 use crate::screen::repository_worker::{Opening, RepositoryWorker};
 use crate::screen::settings_worker::{SettingsWorker, UserFiles};
@@ -35,8 +36,11 @@ impl Executor {
         events: &Sender<Event>,
     ) -> io::Result<Self> {
         let sink = events.clone();
-        let runner =
-            Runner::new(Arc::clone(project), Arc::new(move |event| drop(sink.send(Event::Run(event)))))?;
+        let runner = Runner::new(
+            Arc::clone(project),
+            confinement::missing,
+            Arc::new(move |event| drop(sink.send(Event::Run(event)))),
+        )?;
         let repository = RepositoryWorker::start(Arc::clone(project), opening, events.clone())?;
         let views = ViewLoader::start(Arc::clone(project), events.clone())?;
         let sink = events.clone();
@@ -73,6 +77,7 @@ impl Executor {
             Effect::Copy(_)
             | Effect::Notify(..)
             | Effect::OpenEditor(_)
+            | Effect::OpenKernel(_)
             | Effect::Suspend
             | Effect::Repaint
             | Effect::Quit => {

@@ -11,9 +11,9 @@ use std::time::Duration;
 /// Most keys that wait for the main loop. Further ones stay with the terminal.
 const MOST_KEYS: usize = 4096;
 
-/// The screen has closed, so nobody reads its events.
-#[derive(Debug)]
-pub struct ScreenClosed;
+/// The main loop has ended: nobody takes events any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Closed;
 
 /// Sends events that are handled before all others.
 #[derive(Clone)]
@@ -23,11 +23,12 @@ pub struct UrgentSender {
 }
 
 impl UrgentSender {
-    pub fn send(&self, event: TerminalEvent) -> Result<(), ScreenClosed> {
+    /// Fails if the screen has closed.
+    pub fn send(&self, event: TerminalEvent) -> Result<(), Closed> {
         // The mutex guards a queue, which is whole even after a panic.
         self.urgent.lock().unwrap_or_else(PoisonError::into_inner).push_back(event);
         // Wakes a main loop that waits.
-        self.events.send(Event::Tick).map_err(|_| ScreenClosed)
+        self.events.send(Event::Tick).map_err(|_| Closed)
     }
 }
 
@@ -39,11 +40,12 @@ pub struct KeySender {
 }
 
 impl KeySender {
-    pub fn send(&self, event: Event) -> Result<(), ScreenClosed> {
+    /// Fails if the screen has closed.
+    pub fn send(&self, event: Event) -> Result<(), Closed> {
         if matches!(event, Event::Input(_)) {
             self.waiting.fetch_add(1, Ordering::SeqCst);
         }
-        self.events.send(event).map_err(|_| ScreenClosed)
+        self.events.send(event).map_err(|_| Closed)
     }
 
     /// So many keys wait that no more are to be read from the terminal now.

@@ -27,6 +27,7 @@ use crate::screen::signals::SignalThread;
 use crate::screen::terminal::{Guard, install_panic_hook};
 use jiff::tz::TimeZone;
 use lab_core::project::Project;
+use lab_core::project::screen_lock::{self, ScreenLock};
 use lab_tui::effect::{Effect, Redraw};
 use lab_tui::event::{Event, TerminalEvent};
 use lab_tui::geometry::FrameGeometry;
@@ -63,17 +64,40 @@ pub struct User {
     pub files: UserFiles,
 }
 
-/// How the screen ended: `signal` is the number of the signal that asked for it, if one did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How the screen ended.
+#[derive(Debug)]
 pub struct Ended {
+    /// The number of the signal that asked for it, if one did.
     pub signal: Option<i32>,
+    /// The screen that the user asked for instead.
+    pub next: Option<Next>,
+}
+
+/// A screen to open: its project, and the lock that it holds.
+#[derive(Debug)]
+pub struct Next {
+    pub project: Arc<Project>,
+    pub opening: Opening,
+    pub lock: ScreenLock,
+}
+
+impl Next {
+    /// Opens another kernel of the repository by its path relative to the root.
+    fn open(present: &Project, opening: &Opening, kernel: &str) -> anyhow::Result<Next> {
+        // Commands that the screen names are for the folder in which it was opened.
+        let path = if opening.from == present.root { kernel.into() } else { present.root.join(kernel) };
+        let opening = Opening { from: opening.from.clone(), kernel: Some(path) };
+        let project = Arc::new(Project::open(&opening.from, opening.kernel.as_deref())?);
+        let lock = screen_lock::take(&project)?;
+        Ok(Next { project, opening, lock })
+    }
 }
 
 /// Opens the screen and returns when it is closed. The terminal is restored in any case. A terminal that was closed counts as
 /// SIGHUP, which may come later than the first error.
 pub fn run(project: Arc<Project>, opening: Opening, user: User) -> io::Result<Ended> {
     match show(project, opening, user) {
-        Err(error) if terminal::is_gone(&error) => Ok(Ended { signal: Some(SIGHUP) }),
+        Err(error) if terminal::is_gone(&error) => Ok(Ended { signal: Some(SIGHUP), next: None }),
         ended => ended,
     }
 }
@@ -99,7 +123,9 @@ fn show(project: Arc<Project>, opening: Opening, user: User) -> io::Result<Ended
         redraw: Redraw::AtOnce,
         is_laid_out: true,
         signal: None,
+        next: None,
         resumed: false,
+        opening: opening.clone(),
     };
     // The first frame is drawn before anything that could be slow.
     screen.draw()?;
@@ -110,7 +136,7 @@ fn show(project: Arc<Project>, opening: Opening, user: User) -> io::Result<Ended
     threads.signals.give_back();
     drop(threads);
     stayed?;
-    Ok(Ended { signal: screen.signal })
+    Ok(Ended { signal: screen.signal, next: screen.next })
 }
 
 struct Threads {
@@ -149,6 +175,8 @@ struct Screen {
     /// The model knows where everything is: no key has changed it since the last frame.
     is_laid_out: bool,
     signal: Option<i32>,
+    next: Option<Next>,
+    opening: Opening,
     /// The screen suspended itself and has handled the return; the SIGCONT event that follows is ignored.
     resumed: bool,
 }
@@ -259,6 +287,16 @@ impl Screen {
         for effect in update.effects {
             match threads.executor.carry_out(effect) {
                 Some(Effect::Quit) => return Ok(true),
+                Some(Effect::OpenKernel(kernel)) => match Next::open(&self.project, &self.opening, &kernel) {
+                    Ok(next) => {
+                        self.next = Some(next);
+                        return Ok(true);
+                    }
+                    Err(why) => {
+                        self.model.say(MessageLevel::Error, format!("{why:#}"));
+                        self.redraw = Redraw::AtOnce;
+                    }
+                },
                 Some(Effect::Repaint) => self.guard.come_back()?,
                 Some(Effect::Suspend) => self.suspend(threads)?,
                 Some(Effect::Copy(text)) => self.guard.copy(&text)?,

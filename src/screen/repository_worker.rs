@@ -4,7 +4,7 @@
 use lab_core::decide::{Decided, Refusal, Undone};
 use lab_core::message::Message;
 use lab_core::project::Project;
-use lab_core::project::trust;
+use lab_core::project::{kernels, trust};
 use lab_core::repo::{Marks, Repo};
 use lab_core::run::RunId;
 use lab_core::run::experiment::Status;
@@ -177,9 +177,10 @@ impl RepositoryThread {
             RepositoryRequest::Restore(commit) => {
                 RepositoryReply::Restored(self.restore(commit).map_err(in_one_line))
             }
-            RepositoryRequest::Trust => {
-                RepositoryReply::Trusted(trust::grant(project).map(drop).map_err(in_one_line))
+            RepositoryRequest::Trust(request) => {
+                RepositoryReply::Trusted(trust::grant(&request).map_err(in_one_line))
             }
+            RepositoryRequest::Kernels => RepositoryReply::Kernels(kernels::kernels(&project.root)),
             RepositoryRequest::Reopen => self.reopen(),
         }
     }
@@ -335,7 +336,7 @@ mod tests {
             RepositoryRequest::Log(RunId(1)),
             RepositoryRequest::Look,
             RepositoryRequest::Look,
-            RepositoryRequest::Trust,
+            RepositoryRequest::Undoable,
         ] {
             send.send(request).expect("the inbox is here");
         }
@@ -344,7 +345,7 @@ mod tests {
         let order: Vec<RepositoryRequest> = std::iter::from_fn(|| next(&inbox, &mut waiting)).collect();
         assert_eq!(
             order,
-            [RepositoryRequest::Log(RunId(1)), RepositoryRequest::Look, RepositoryRequest::Trust]
+            [RepositoryRequest::Log(RunId(1)), RepositoryRequest::Look, RepositoryRequest::Undoable]
         );
     }
 }

@@ -6,7 +6,6 @@
 //! its terminal with it, and `/dev/tty` can no longer be opened.
 
 use std::io;
-use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
@@ -37,13 +36,18 @@ impl Watchdog {
         if modes.is_empty() {
             return Err(io::Error::other("stty does not know this terminal"));
         }
+        #[allow(
+            clippy::disallowed_methods,
+            reason = "the shell writes escape sequences of its own, and no text"
+        )]
+        let terminal = rustix::stdio::stdout().try_clone_to_owned()?;
         // In a process group of its own, so that signals to the screen's group do not reach it. Pipes of the standard
         // library are closed on exec, so no other child holds this one open.
         let shell = Command::new("sh")
             .args(["-c", SCRIPT, NAME, &modes])
             .stdin(Stdio::piped())
-            .stdout(io::stdout().as_fd().try_clone_to_owned()?)
-            .stderr(io::stdin().as_fd().try_clone_to_owned()?)
+            .stdout(terminal)
+            .stderr(rustix::stdio::stdin().try_clone_to_owned()?)
             .process_group(0)
             .spawn()?;
         Ok(Watchdog { shell })

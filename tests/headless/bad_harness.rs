@@ -88,7 +88,7 @@ fn a_command_that_is_not_there() {
     let lab = Lab::new();
     lab.write("lab.toml", "harness = \"nvv --fast\"\n");
     lab.lab("trust").is(0);
-    lab.lab("run").is(3).says("the harness command was not found (exit code 127)").says("nvv");
+    lab.lab("run").is(64).says("the harness command was not found (exit code 127)").says("nvv");
 }
 
 #[test]

@@ -22,13 +22,15 @@ fn runs(pid: Pid) -> bool {
 }
 
 #[test]
-fn sigkill_of_the_lab_ends_its_harness_and_the_run_is_seen_as_crashed() {
+fn sigkill_of_the_lab_ends_its_harness_and_the_kernel_is_not_blamed() {
     let lab = Lab::new();
     let (child, pids) = start(&lab);
     kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
     finish(child);
     until("the harness is gone", || !pids.iter().any(|pid| runs(*pid)));
-    lab.lab("keep -m x").is(1).says("run 1 came to CRASH");
+    lab.lab("keep -m x").is(1).says("the present bytes of kernel.cu were not judged: `lab run` judges them");
+    lab.write("kernel.cu", "// newer\n");
+    lab.lab("discard -m x").is(1).says("no verdict belongs to the present bytes of kernel.cu");
     lab.passing(7.0);
     let next = lab.lab("run --json").is(0).json();
     assert_eq!(next["run"], 2);
@@ -75,16 +77,23 @@ fn two_labs_at_once_get_two_runs() {
 }
 
 #[test]
-fn a_second_screen_is_refused_and_commands_work_beside_the_first() {
+fn a_second_screen_of_a_kernel_is_refused_and_commands_work_beside_the_first() {
     let lab = Lab::new();
     let project = lab_core::project::Project::open(&lab.repo, None).unwrap();
     let first = lab_core::project::screen_lock::take(&project).unwrap();
     let second = lab_core::project::screen_lock::take(&project).unwrap_err().to_string();
     assert!(second.contains(&format!(
         "a screen is open on {} already (process {})",
-        lab.repo.display(),
+        lab.path("kernel.cu").display(),
         std::process::id()
     )));
+    // Each kernel can have a screen of its own.
+    std::fs::create_dir(lab.path("p2")).unwrap();
+    lab.write("p2/kernel.cu", "// another\n");
+    let other = lab_core::project::Project::open(&lab.repo, Some("p2".as_ref())).unwrap();
+    let beside = lab_core::project::screen_lock::take(&other).unwrap();
+    lab_core::project::screen_lock::take(&other).unwrap_err();
+    drop(beside);
     lab.write("kernel.cu", "// beside\n");
     lab.lab("run").is(0);
     lab.lab("keep -m beside").is(0);

@@ -139,6 +139,7 @@ fn the_rules_of_a_new_problem_are_committed_with_its_first_keep() {
     assert_eq!(lab.git("status --porcelain"), "?? kernels/second/\n");
     // With a hook the git program makes the commit.
     lab.script(".git/hooks/post-commit", "true");
+    lab.lab("trust").is(0);
     lab_with_cache(&lab, "keep kernels/second -m first").is(0);
     assert_eq!(lab.git("status --porcelain"), "");
     assert_eq!(lab.git("show --name-only --format=%s HEAD").lines().count(), 6);

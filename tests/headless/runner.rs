@@ -126,6 +126,6 @@ fn what_cannot_start_is_said() {
     std::fs::remove_file(lab.path("../bin/judge")).unwrap();
     runner.start(Reason::Saved);
     let verdict = ended(&events).verdict.unwrap();
-    assert_eq!(verdict.outcome, Outcome::Crash);
+    assert_eq!(verdict.outcome, Outcome::NotJudged);
     assert!(verdict.why.contains("could not be started"), "{}", verdict.why);
 }

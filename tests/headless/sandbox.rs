@@ -21,19 +21,54 @@ fn record(lab: &Lab, run: u32) -> serde_json::Value {
 #[test]
 fn without_landlock_only_a_trusted_folder_runs_on_the_cpu_device() {
     let lab = rmsnorm();
-    without_sandbox(&lab, "run").is(3).says("this folder is not trusted").says("`lab trust`");
+    for command in ["run", "run --json", "check", "measure"] {
+        without_sandbox(&lab, command).is(64).says("this folder is not trusted").says("`lab trust`");
+    }
+    assert!(!lab.path(".lab/runs").exists(), "nothing ran, and no run is used up");
+    without_sandbox(&lab, "doctor").says("this folder is not trusted, and there is no sandbox");
     without_sandbox(&lab, "trust").is(0).says("may run without a sandbox");
     without_sandbox(&lab, "run").is(0).says("this run has no sandbox: LAB_SANDBOX is none");
-    assert_eq!(record(&lab, 2)["sandbox"]["state"], "none");
+    assert_eq!(record(&lab, 1)["sandbox"]["state"], "none");
     // The trust is in these bytes of lab.toml.
     lab.write("lab.toml", lab.read("lab.toml") + "\n# changed\n");
-    without_sandbox(&lab, "run").is(3).says("this folder is not trusted");
+    without_sandbox(&lab, "run").is(64).says("this folder is not trusted");
     // Without a lab.toml the folder itself is trusted.
     fs::remove_file(lab.path("lab.toml")).unwrap();
-    without_sandbox(&lab, "run kernels/rmsnorm --device cpu").is(3);
+    without_sandbox(&lab, "run kernels/rmsnorm --device cpu").is(64);
+    without_sandbox(&lab, "harness kernels/rmsnorm --device cpu").is(64).says("this folder is not trusted");
     lab.lab("trust").is(0);
     without_sandbox(&lab, "run kernels/rmsnorm --device cpu").is(0);
     without_sandbox(&lab, "doctor").says("sandbox       none: LAB_SANDBOX is none");
+}
+
+/// A kernel that leaves a mark when it is built or loaded, wherever it is allowed to.
+fn with_constructor(lab: &Lab) {
+    let mark = lab.path("../ran");
+    let kernel = "kernels/rmsnorm/kernel.cu";
+    let constructor = format!(
+        "#include <fcntl.h>\n#include <unistd.h>\n__attribute__((constructor)) static void mark() {{ \
+         close(open(\"{}\", O_CREAT | O_WRONLY, 0600)); }}\n",
+        mark.display()
+    );
+    lab.write(kernel, constructor + &lab.read(kernel));
+}
+
+#[test]
+fn a_static_constructor_of_an_untrusted_kernel_runs_in_the_sandbox_or_not_at_all() {
+    let lab = rmsnorm();
+    with_constructor(&lab);
+    for command in ["run", "check", "measure", "harness kernels/rmsnorm", "harness kernels/rmsnorm --check"] {
+        without_sandbox(&lab, command);
+        assert!(!lab.path("../ran").exists(), "{command} without a sandbox");
+        let mut confined = lab.plain_lab_command(command);
+        confined.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("headless-cache"));
+        finish(confined.spawn().unwrap());
+        assert!(!lab.path("../ran").exists(), "{command}");
+    }
+    // The test would see it: in a trusted folder without a sandbox the mark is made.
+    without_sandbox(&lab, "trust").is(0);
+    without_sandbox(&lab, "run");
+    assert!(lab.path("../ran").exists());
 }
 
 #[test]

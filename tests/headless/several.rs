@@ -120,6 +120,17 @@ fn what_is_advised_works_where_no_kernel_is_meant() {
     let lab = below();
     lab.lab("keep -m x").is(1).says("no kernel.cu in").says("name one in the command (`path/to/kernel.cu`)");
     lab.lab("log").is(1).says("no kernel.cu in");
+    // All that could be meant are listed.
+    fs::create_dir_all(lab.path("kernels/y")).unwrap();
+    lab.write("kernels/y/problem.toml", "");
+    lab.write("kernels/y/fast.cu", "");
+    for command in ["log", "keep -m x", "undo", "run"] {
+        lab.lab(command)
+            .says("The kernels of this repository:\n")
+            .says("  kernels/x\n")
+            .says("  kernels/y/fast.cu\n");
+    }
+    fs::remove_dir_all(lab.path("kernels/y")).unwrap();
     lab.lab("log --all").is(0).says("every kernel  main @").says("no experiment yet: `lab run KERNEL`");
     lab.write("kernels/x/kernel.cu", "// tried\n");
     lab.lab("run kernels/x").is(0);

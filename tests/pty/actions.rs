@@ -109,6 +109,7 @@ const STORIES: &[Story] = &[
     then(Judged, ("4", "<ada@example.org>"), "next-change", Gone("<ada@example.org>"), ""),
     story(Judged, "previous-change", Text("<ada@example.org>"), "1"),
     story(Judged, "theme", Text("lab-contrast-light"), CTRL_C),
+    story(Judged, "kernel", Text("this screen"), CTRL_C),
     story(Judged, "search", Text("━ run.log"), "marker\r"),
     story(Judged, "next-match", Text("line 60 marker"), ""),
     story(Judged, "previous-match", Text("line 20 marker"), ""),

@@ -209,6 +209,13 @@ impl Bench {
         self.open_with(160, 45, &[])
     }
 
+    /// The screen on this kernel or folder.
+    pub fn open_kernel(&self, kernel: &str) -> Lab {
+        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_lab"));
+        command.arg(kernel);
+        self.start(160, 45, &[], command)
+    }
+
     pub fn open_with(&self, columns: u16, rows: u16, vars: &[(&str, &Path)]) -> Lab {
         self.start(columns, rows, vars, CommandBuilder::new(env!("CARGO_BIN_EXE_lab")))
     }

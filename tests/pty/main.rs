@@ -8,6 +8,7 @@ mod bench;
 mod commands;
 mod flows;
 mod hands;
+mod kernels;
 mod results;
 mod rmsnorm;
 mod source;

@@ -47,6 +47,7 @@ const SEQUENCES: &[&[Step]] = &[
     &[Save, Judge(Outcome::Fail), Keep, Step::Discard, Keep, Undo],
     &[Save, Judge(Outcome::Crash), Keep, Step::Discard, Undo],
     &[Save, Judge(Outcome::Void), Keep, Step::Discard, DiscardAnyway],
+    &[Save, Judge(Outcome::NotJudged), Keep, Step::Discard, DiscardAnyway],
     &[Save, PASS, Save, Keep, Step::Discard, DiscardAnyway, Undo],
     &[Save, Keep, Step::Discard, DiscardAnyway],
     &[Save, PASS, Remove, Keep, DiscardAnyway],
@@ -84,11 +85,11 @@ fn the_world_decides_as_lab_core_does() {
         repository.judge(verdict(Outcome::Pass));
         for (at, step) in sequence.iter().enumerate() {
             let done = &sequence[..=at];
-            let named = world.model.runs.last.as_ref().map(|last| last.start.id);
+            let named = world.model.decision_run();
             in_world(&mut world, *step);
             repository.take(*step, named);
             // A decision names the run that the screen shows; a command names none.
-            let shown = world.model.runs.last.as_ref().map(|last| last.start.id);
+            let shown = world.model.decision_run();
             for run in [shown, None] {
                 let real = answers(&repository.allowed(run));
                 assert_eq!(answers(&world.allowed(run)), real, "the world, of {run:?}, after {done:?}");
@@ -108,6 +109,7 @@ fn in_world(world: &mut World, step: Step) {
         Judge(Outcome::Fail) => drop(world.tell("press r; say correctness: fail; end fail it is wrong")),
         Judge(Outcome::Crash) => drop(world.tell("press r; end crash it crashed")),
         Judge(Outcome::Void) => drop(world.tell("press r; end void the files changed")),
+        Judge(Outcome::NotJudged) => drop(world.tell("press r; end not-judged no driver")),
         Unmeasured => drop(world.tell("press r; say correctness: pass; end pass")),
         Remove => {
             world.unreadable = Some("kernels/rmsnorm/kernel.cu cannot be read".into());
@@ -173,6 +175,8 @@ impl Repository {
                 self.saves += 1;
                 fs::write(&project.kernel, format!("// bytes-{}\n", self.saves)).unwrap();
             }
+            // It leaves no record among the runs.
+            Judge(Outcome::NotJudged) => {}
             Judge(outcome) => self.judge(verdict(outcome)),
             Unmeasured => self.judge(Verdict { objective: None, ..verdict(Outcome::Pass) }),
             Remove => fs::remove_file(&project.kernel).unwrap(),

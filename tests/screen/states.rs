@@ -174,6 +174,19 @@ fn untrusted() {
 }
 
 #[test]
+fn unconfined() {
+    check("unconfined", World::new().unconfined().tell("open"));
+}
+
+#[test]
+fn a_long_harness_command() {
+    let mut world = World::new().external();
+    let lines: Vec<String> = (1..=40).map(|n| format!("step {n}")).collect();
+    world.model.setup.external = Some(lines.join("\n"));
+    check("long_command", world.tell("open"));
+}
+
+#[test]
 fn external() {
     let mut world = World::new().external();
     world.tell("open; press y; say correctness: pass | throughput_sps: 1234.5; end pass 1234.5");

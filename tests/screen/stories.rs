@@ -4,6 +4,7 @@ use super::world::World;
 use lab_core::run::RunId;
 use lab_core::runner::RunEvent;
 use lab_tui::event::{Event, UserInput};
+use lab_tui::keymap::Action;
 use lab_tui::reply::RepositoryReply;
 use lab_tui::state::Running;
 use std::time::Duration;
@@ -34,6 +35,49 @@ fn opening_judges_what_was_not_judged_to_the_end() {
     }
     check(&format!("open; {PASS}; reopen"), &["run 1 · opened", "● PASS"]);
     check("open; end crash it hangs; reopen", &["run 1 · opened", "CRASH"]);
+}
+
+#[test]
+fn what_could_not_be_judged_says_why_and_is_not_the_kernels_fault() {
+    let why = "problem.toml:3:1: error: no such key";
+    let not_judged = format!("end not-judged {why}");
+    let mut world =
+        check(&format!("open; {PASS}; save; {not_judged}"), &["– NOT JUDGED", why, "saved 12:00:00"]);
+    let words = world.words();
+    assert!(!words.contains("CRASH") && !words.contains("run 2"), "{words}");
+    world.model.usable(Action::Keep).expect_err("nothing to keep");
+    // Looks at the repository, which knows only run 1, do not replace it.
+    world.tell("elsewhere; elsewhere");
+    assert!(world.words().contains("NOT JUDGED"), "{}", world.screen(160, 45));
+    // Without another save nothing is judged again; the next run has the number that was free.
+    assert!(matches!(world.model.runs.running, Running::No));
+    world.tell(&format!("save; {PASS}"));
+    assert!(world.words().contains("run 2 · saved"), "{}", world.screen(160, 45));
+    world.tell("elsewhere; press c");
+    // So it is where no run was judged yet, again and again.
+    let first = format!("open; {not_judged}; save; {not_judged}; press r; {not_judged}; save; {PASS}");
+    check(&first, &["● PASS", "run 1 · saved"]);
+    // And bytes that were judged before show their verdict once the problem is mended.
+    check(&format!("open; {not_judged}; reopen; {PASS}"), &["● PASS", "run 1 · opened"]);
+}
+
+#[test]
+fn another_kernel_of_the_repository_is_chosen_from_a_list() {
+    let story = format!("open; {PASS}; press c; type a first one; press enter; save; {PASS}; press ctrl-k");
+    let mut world = check(
+        &story,
+        &["Kernels", "▸kernels/rmsnorm/kernel.cu", "this screen, 1 experiment", "kernels/softmax/kernel.cu"],
+    );
+    // The present one again changes nothing.
+    world.tell("press enter");
+    assert!(world.asked.is_empty() && world.model.overlays.is_empty(), "{:?}", world.asked);
+    world.tell("press ctrl-k; press down; press enter");
+    assert_eq!(world.asked, ["OpenKernel(\"kernels/softmax/kernel.cu\")"]);
+    // A part of the name is enough, and Esc changes nothing.
+    world.asked.clear();
+    world.tell("press ctrl-k; type fast; press enter; press ctrl-k; press down esc; press ctrl-k; type zzz; press enter");
+    assert_eq!(world.asked, ["OpenKernel(\"kernels/two/fast.cu\")"]);
+    assert!(world.words().contains("nothing fits"), "{}", world.screen(160, 45));
 }
 
 #[test]
@@ -100,6 +144,61 @@ fn an_untrusted_command_runs_after_a_yes_only() {
     assert!(matches!(world.model.runs.running, Running::No));
     assert!(world.words().contains("not trusted"));
     world.tell("press r; press y");
+    assert!(matches!(world.model.runs.running, Running::Live(_)));
+}
+
+#[test]
+fn kernels_that_cannot_be_confined_run_after_a_yes_only() {
+    let mut world = World::new().unconfined();
+    world.tell("open");
+    assert!(world.words().contains("Trust this folder?"), "{}", world.screen(160, 45));
+    assert!(world.words().contains("they cannot be kept from your files here"));
+    world.tell("press n");
+    assert!(matches!(world.model.runs.running, Running::No));
+    assert!(world.words().contains("no verdict: this folder is not trusted"));
+    world.tell("press r; press y");
+    assert!(matches!(world.model.runs.running, Running::Live(_)));
+}
+
+#[test]
+fn a_long_command_is_run_once_all_of_its_lines_were_shown() {
+    let lines: Vec<String> = (1..=60).map(|n| format!("echo {n}")).collect();
+    let command = format!("{}\nrm -rf \u{202e}~", lines.join("\n"));
+    let mut world = World::new().external();
+    world.model.setup.external = Some(command);
+    world.tell("open");
+    // Before the question was drawn, and while its end was not, a yes does nothing.
+    world.tell("press y");
+    world.screen(100, 30);
+    for key in ["y", "G", "y", "down", "y", "up", "up", "y"] {
+        world.tell(&format!("press {key}"));
+        let screen = world.screen(100, 30);
+        assert!(matches!(world.model.runs.running, Running::No), "{screen}");
+        assert!(screen.contains("Trust this harness?") && !screen.contains("rm -rf"), "{screen}");
+    }
+    assert!(world.words().contains("yes is possible once all of the question was shown"));
+    world.tell("press g");
+    let mut pages = Vec::new();
+    while !world.screen(100, 30).contains("Run it?") {
+        pages.push(world.screen(100, 30));
+        assert!(pages.len() < 20, "the end never comes");
+        world.tell("press ctrl-d");
+    }
+    pages.push(world.screen(100, 30));
+    let all = pages.concat();
+    for n in 1..=60 {
+        assert!(all.contains(&format!("{n:>5} │ echo {n} ")), "{n}: {all}");
+    }
+    assert!(all.contains(r"   61 │ rm -rf \u{202e}~"), "{all}");
+    // Another width has other rows: they are read anew.
+    world.screen(60, 24);
+    world.tell("press y");
+    assert!(matches!(world.model.runs.running, Running::No));
+    while !world.screen(60, 24).contains("Run it?") {
+        world.tell("press ctrl-d");
+    }
+    world.screen(60, 24);
+    world.tell("press y");
     assert!(matches!(world.model.runs.running, Running::Live(_)));
 }
 

@@ -3,7 +3,7 @@
 use crate::objective::Objective;
 use crate::text::toml_error;
 use anyhow::{Context, Result, bail};
-use lab_protocol::Target;
+use lab_protocol::{CompileOptions, Target};
 use lab_system::root::Root;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -91,8 +91,8 @@ pub struct MeasureConfig {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CompileConfig {
-    /// Passed to the compiler unchanged.
-    pub options: Vec<String>,
+    /// Options for the compilers of both devices.
+    pub options: CompileOptions,
     /// As in `sm_90`. `None` means the device's own.
     pub arch: Option<String>,
 }
@@ -185,14 +185,20 @@ impl Config {
     /// Reads a lab.toml of the work tree at `root`. A link may lead to another place in the work tree. An error names the
     /// file and the line.
     pub fn read(file: &Path, root: &Path) -> Result<Config> {
+        Config::read_with_content(file, root).map(|(config, _)| config)
+    }
+
+    /// [`Config::read`] with the text that was read: trust is in that text, whatever the file holds later.
+    pub fn read_with_content(file: &Path, root: &Path) -> Result<(Config, String)> {
         let bytes = Root::new(root).read_resolved(file, SIZE_LIMIT);
         let bytes = bytes.with_context(|| format!("cannot read {}", file.display()))?;
         let text = String::from_utf8(bytes).with_context(|| format!("{} is no UTF-8", file.display()))?;
-        Config::parse(&text, &file.display().to_string())
+        Ok((Config::parse(&text, &file.display().to_string())?, text))
     }
 
     /// Reads the text of a lab.toml. Errors call the file `shown_as`.
     pub fn parse(text: &str, shown_as: &str) -> Result<Config> {
+        check_options(text, shown_as)?;
         let config: Config = toml::from_str(text)
             .map_err(|error| anyhow::anyhow!(toml_error::explain(text, shown_as, &error)))?;
         config.check().map_err(|what| anyhow::anyhow!("{shown_as}: {what}"))?;
@@ -247,6 +253,30 @@ impl Config {
             );
         }
         Ok(())
+    }
+}
+
+/// Checks the compiler's options before the rest of the file, so that an error names the line of the option.
+fn check_options(text: &str, shown_as: &str) -> Result<()> {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct File {
+        compile: Compile,
+    }
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Compile {
+        options: Vec<toml::Spanned<String>>,
+    }
+    // Whatever else is wrong is the other reader's to say.
+    let Ok(File { compile: Compile { options } }) = toml::from_str(text) else { return Ok(()) };
+    let given: Vec<String> = options.iter().map(|option| option.get_ref().clone()).collect();
+    match CompileOptions::parse(&given) {
+        Ok(_) => Ok(()),
+        Err(refused) => {
+            let at = options.get(refused.index).map_or(0, |option| option.span().start);
+            bail!("{}: {refused}", toml_error::position(text, shown_as, at))
+        }
     }
 }
 
@@ -322,6 +352,33 @@ mod tests {
         assert!(error("[measure]\ntrials = 0").contains("from 1 to 100000"));
         assert!(error("[measure]\nbudget_ms = 0").contains("from 1 to 600000"));
         assert!(error("[measure]\nlimit_s = nan").contains("more than 0"));
+    }
+
+    #[test]
+    fn a_compiler_option_that_is_not_on_the_list_is_named_with_its_line() {
+        assert_eq!(
+            error("[compile]\noptions = [\n  \"-O3\",\n  \"-wrapper\", \"sh,-c,true\",\n]\n"),
+            "lab.toml:4:3: the compiler option \"-wrapper\" is not allowed: it starts other programs, or gives options to them: \
+             remove it"
+        );
+        for option in [
+            "@options",
+            "-include",
+            "-MFx",
+            "-dumpdir",
+            "-oX",
+            "-B.",
+            "-specs=x",
+            "-fplugin=x.so",
+            "-Wl,-T,x",
+        ] {
+            let text = format!("device = \"cpu\"\ncompile.options = [\"-O2\", \"{option}\"]\n");
+            let said = error(&text);
+            assert!(said.starts_with(&format!("lab.toml:2:27: the compiler option \"{option}\"")), "{said}");
+        }
+        let config = Config::parse("[compile]\noptions = [\"-O3\", \"-D\", \"X=1\"]\n", "lab.toml")
+            .expect("a lab.toml");
+        assert_eq!(config.compile.options.for_host(), ["-O3", "-DX=1"]);
     }
 
     #[test]

@@ -322,14 +322,6 @@ impl<'a> Set<'a> {
 
     /// Adds the local includes of the sources from index `first` on, and the includes of those.
     fn follow_includes(&mut self, first: usize, role: Role) -> Result<(), KernelError> {
-        for forced in self.search.forced.clone() {
-            if self.project.relative(&forced).is_none() {
-                let file = self.project.config_file.as_deref().and_then(|file| self.project.relative(file));
-                let file = file.unwrap_or_else(|| "lab.toml".to_owned());
-                self.note_outside(file, forced.display().to_string(), false);
-            }
-            self.add(&forced, None, role, true)?;
-        }
         let mut next = first;
         while let Some(source) = self.sources.get(next) {
             let folder = source.path.parent().unwrap_or(Path::new("/")).to_path_buf();

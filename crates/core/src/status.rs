@@ -60,7 +60,7 @@ pub fn look(repo: &Repo, project: &Project, index: &RunIndex) -> Result<ProjectS
     };
     let check = present.and_then(|present| {
         index.find_of(present, |b| {
-            let ended = b.ending.is_some() && b.outcome().is_some_and(|outcome| outcome != Outcome::Void);
+            let ended = b.ending.is_some() && b.outcome().is_some_and(Outcome::is_verdict);
             b.is_check() && b.kernel == project.kernel_name && ended && b.fingerprint == *present
         })
     });

@@ -99,9 +99,12 @@ fn a_harness_that_cannot_start_is_a_recorded_ending() {
     let record = run(&bench, "// tried\n", ":");
     assert_eq!(record.ending, Some(Ending::NotStarted));
     let verdict = record.verdict.as_ref().unwrap();
-    assert_eq!(verdict.outcome, Outcome::Crash);
+    assert_eq!(verdict.outcome, Outcome::NotJudged);
     assert!(verdict.why.starts_with("the harness could not be started: "), "{}", verdict.why);
-    assert_eq!(bench.recorded(1), record);
+    // The record stands beside the runs, and the number is free.
+    let text = fs::read_to_string(bench.path(".lab/not-judged/record.json")).unwrap();
+    assert_eq!(serde_json::from_str::<Record>(&text).unwrap(), record);
+    assert!(!bench.path(".lab/runs/1").exists());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Replaces a file in one step: a reader sees all of the old bytes or all of the new bytes, also
 //! where this process is killed halfway. [`crate::leftovers`] removes the file that a killed process leaves.
 
-use crate::{leftovers, temporary_name};
+use crate::temporary;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::fs::{File, Permissions};
 use std::io::{self, Write};
@@ -48,7 +48,7 @@ pub struct NewFile(NamedTempFile);
 impl NewFile {
     /// Creates the file in the folder of `target`, which must exist.
     pub fn beside(target: &Path) -> io::Result<NewFile> {
-        leftovers::create(folder_of(target), &temporary_name::suffix(target), |builder, folder| {
+        temporary::create(folder_of(target), &temporary::suffix(target), |builder, folder| {
             // Without this only the user could read the file.
             builder.permissions(Permissions::from_mode(0o666));
             let file = builder.tempfile_in(folder)?;

@@ -1,58 +1,11 @@
-//! Files and folders that a process creates under a name of its own, and what a killed process leaves of them.
-//!
-//! Their creator holds a lock on each of them, which the Linux kernel releases when the process ends, however it ends. So
-//! an entry with such a name and without a lock belongs to nobody: [`sweep`] removes it, and never one that is in use.
+//! Files and folders that a killed process left under a temporary name. [`sweep`] removes them, and never one that is in use:
+//! see [`crate::temporary`].
 
 use crate::root::Root;
-use crate::temporary_name::{PREFIX, RANDOM, is_still_there, suffix, target};
+use crate::temporary::{suffix, target};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use tempfile::{Builder, TempDir};
-
-/// How often an entry is created that a sweep removes before its lock is taken.
-const ATTEMPTS: usize = 8;
-
-/// Creates an entry in `folder` and locks it. `make` creates it with the builder's name and returns it with an open handle.
-/// The lock lasts until the handle and all its clones are dropped.
-pub(crate) fn create<T>(
-    folder: &Path,
-    suffix: &str,
-    make: impl Fn(&mut Builder<'_, '_>, &Path) -> io::Result<(T, File)>,
-) -> io::Result<(T, File)> {
-    for _ in 0..ATTEMPTS {
-        let mut builder = Builder::new();
-        builder.prefix(PREFIX).rand_bytes(RANDOM).suffix(suffix);
-        let (made, handle) = make(&mut builder, folder)?;
-        if is_still_there(&handle)? {
-            return Ok((made, handle));
-        }
-    }
-    Err(io::Error::other("a new file was removed each time it was created"))
-}
-
-/// A folder for files that are needed only for a while. Dropping it removes it with everything in it.
-#[derive(Debug)]
-pub struct TemporaryFolder {
-    folder: TempDir,
-    _lock: File,
-}
-
-impl TemporaryFolder {
-    /// Creates an empty folder inside `parent`, which must exist. Only the user may open it.
-    pub fn inside(parent: &Path) -> io::Result<TemporaryFolder> {
-        let (folder, lock) = create(parent, "", |builder, parent| {
-            let folder = builder.tempdir_in(parent)?;
-            let handle = File::open(folder.path())?;
-            Ok((folder, handle))
-        })?;
-        Ok(TemporaryFolder { folder, _lock: lock })
-    }
-
-    pub fn path(&self) -> &Path {
-        self.folder.path()
-    }
-}
 
 /// An entry of a process that ended. While this value lives, nobody else sweeps the entry away.
 #[derive(Debug)]
@@ -121,6 +74,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::atomic_file::NewFile;
+    use crate::temporary::TemporaryFolder;
     use std::fs;
     use std::io::Write;
     use std::os::unix::fs::symlink;

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | [`atomic_file`] | replaces a file in one step |
 //! | [`file_lock`] | locks a file, so that processes wait for each other |
-//! | [`leftovers`] | temporary files and folders, and removes those of killed processes |
+//! | [`temporary`] | creates files and folders under temporary names |
+//! | [`leftovers`] | removes those of killed processes |
 //! | [`child_group`] | starts a child as the leader of a process group, and ends the whole group |
 //! | [`descendants`] | the processes that a process has started |
 //! | [`root`] | opens the files of a folder without following links |
@@ -20,4 +21,4 @@ pub mod file_lock;
 pub mod leftovers;
 pub mod lifetime;
 pub mod root;
-mod temporary_name;
+pub mod temporary;

@@ -11,7 +11,7 @@ mod tree;
 
 pub use refused::{Refused, refusal};
 
-use crate::temporary_name;
+use crate::temporary;
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, fdatasync, fstat, openat, renameat, statat, unlinkat,
 };
@@ -157,23 +157,30 @@ impl Root {
         replaced
     }
 
-    /// A new file in an open folder, under a name that nobody uses, to replace the file `target`. See [`crate::leftovers`].
+    /// A new file in an open folder, under a name that nobody uses, to replace the file `target`. See [`temporary`].
     fn new_file(&self, folder: &OwnedFd, target: &OsStr) -> io::Result<(File, String)> {
         const ATTEMPTS: usize = 16;
         for _ in 0..ATTEMPTS {
-            let name = temporary_name::name_for(Path::new(target));
+            let name = temporary::name_for(Path::new(target));
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
             match self.open_in(folder, OsStr::new(&name), Path::new(&name), flags) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 opened => {
                     let opened = opened?;
-                    if temporary_name::is_still_there(&opened)? {
+                    if temporary::is_still_there(&opened)? {
                         return Ok((opened, name));
                     }
                 }
             }
         }
         Err(io::Error::other("every name for a temporary file is taken"))
+    }
+
+    /// Gives a file or folder another name. Fails where a folder of that name holds something.
+    pub fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let (from_folder, from_name) = self.folder_of(from)?;
+        let (to_folder, to_name) = self.folder_of(to)?;
+        Ok(renameat(&from_folder, &from_name, &to_folder, &to_name)?)
     }
 
     /// The metadata of a file or folder. A link has metadata of its own.

@@ -26,6 +26,9 @@ pub enum Effect {
     Highlight(HighlightRequest),
     /// Open the kernel in the user's editor, at this place if one is known.
     OpenEditor(Option<Spot>),
+    /// Close this screen and open one on the kernel with this path, relative to the repository's root. If that cannot be opened,
+    /// this screen stays.
+    OpenKernel(String),
     /// Put this text on the clipboard of the user's terminal.
     Copy(String),
     /// Notify the user, whose terminal does not have the focus.

@@ -2,6 +2,7 @@
 //! store how the panes were scrolled.
 
 use crate::keymap::Action;
+use crate::overlay::QuestionFit;
 use crate::panes::PaneFit;
 use crate::table::Column;
 use crate::views::Pane;
@@ -30,6 +31,8 @@ pub struct FrameGeometry {
     pub focused_rows: usize,
     /// The first visible row of the help.
     pub help_row: Option<usize>,
+    /// How much of a long question is visible.
+    pub question: Option<QuestionFit>,
     /// How the visible panes' contents fit. The update that gets the frame takes them out.
     pub fits: Vec<PaneFit>,
 }

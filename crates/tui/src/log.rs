@@ -105,6 +105,11 @@ impl LogView {
         }
     }
 
+    /// The run was not judged, so it has no number.
+    pub fn forget_number(&mut self) {
+        self.live.run = None;
+    }
+
     pub fn push(&mut self, skipped: u64, lines: Vec<LogLine>) {
         let gap = (skipped > 0)
             .then(|| LogLine {

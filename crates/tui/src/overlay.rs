@@ -3,6 +3,7 @@
 use crate::draft::Draft;
 use crate::theme::Theme;
 use crate::views::Pane;
+use lab_core::project::trust::TrustRequest;
 use lab_core::run::RunId;
 use tui_input::Input;
 
@@ -11,6 +12,53 @@ use tui_input::Input;
 pub struct PickList {
     pub input: Input,
     pub at: usize,
+}
+
+/// How far the user has read a question that may be longer than the screen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// The row that is to be the first visible one.
+    pub scroll: usize,
+    /// So many rows from the first one on were shown, without a gap.
+    pub read: usize,
+    /// How the question was drawn; the rows differ where the screen has another width.
+    pub drawn: Option<QuestionFit>,
+}
+
+/// How a question was drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QuestionFit {
+    /// The first visible row.
+    pub first: usize,
+    /// Visible rows.
+    pub rows: usize,
+    /// All rows.
+    pub total: usize,
+    /// Columns of the text.
+    pub columns: usize,
+}
+
+impl Reading {
+    /// Takes note of what was drawn.
+    pub fn take(&mut self, fit: QuestionFit) {
+        if self.drawn.is_none_or(|before| (before.total, before.columns) != (fit.total, fit.columns)) {
+            self.read = 0;
+        }
+        if fit.first <= self.read {
+            self.read = self.read.max(fit.first + fit.rows);
+        }
+        (self.scroll, self.drawn) = (fit.first, Some(fit));
+    }
+
+    /// Whether every row was shown.
+    pub fn is_all_read(&self) -> bool {
+        self.drawn.is_some_and(|fit| self.read >= fit.total)
+    }
+
+    /// Scrolls by so many rows, and never past rows that were not shown.
+    pub fn scroll_by(&mut self, by: isize) {
+        self.scroll = self.scroll.saturating_add_signed(by).min(self.read);
+    }
 }
 
 /// The help: the first visible row, and the words that its rows must have.
@@ -61,9 +109,10 @@ pub enum Overlay {
         title: &'static str,
         text: String,
     },
-    /// Asks whether a harness command may run.
+    /// Asks whether a harness command may run, or kernels without a sandbox.
     Trust {
-        command: String,
+        request: Box<TrustRequest>,
+        reading: Reading,
     },
     /// The filter of the table. It applies while it is typed.
     Filter {
@@ -77,6 +126,11 @@ pub enum Overlay {
     Themes {
         pick: PickList,
         before: Theme,
+    },
+    /// Every kernel of the repository by its path; `None` while they are looked for.
+    Kernels {
+        pick: PickList,
+        kernels: Option<Vec<String>>,
     },
     /// The search in a pane; `before` is the earlier one.
     Search {
@@ -113,7 +167,9 @@ impl Overlay {
             Overlay::Describe { input, .. }
             | Overlay::Filter { input, .. }
             | Overlay::Search { input, .. } => Some(input),
-            Overlay::Palette(pick) | Overlay::Themes { pick, .. } => Some(&mut pick.input),
+            Overlay::Palette(pick) | Overlay::Themes { pick, .. } | Overlay::Kernels { pick, .. } => {
+                Some(&mut pick.input)
+            }
             Overlay::Help(help) if help.typing => Some(&mut help.search),
             _ => None,
         }
@@ -131,8 +187,36 @@ impl Overlay {
     /// The list below the line.
     pub fn pick(&mut self) -> Option<&mut PickList> {
         match self {
-            Overlay::Palette(pick) | Overlay::Themes { pick, .. } => Some(pick),
+            Overlay::Palette(pick) | Overlay::Themes { pick, .. } | Overlay::Kernels { pick, .. } => {
+                Some(pick)
+            }
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fit(first: usize, columns: usize) -> QuestionFit {
+        QuestionFit { first, rows: 10, total: 25, columns }
+    }
+
+    #[test]
+    fn a_question_is_read_once_each_of_its_rows_was_drawn() {
+        let mut reading = Reading::default();
+        assert!(!reading.is_all_read(), "nothing was drawn");
+        reading.take(fit(0, 80));
+        reading.scroll_by(1000);
+        assert_eq!(reading.scroll, 10, "no row is skipped");
+        reading.take(fit(15, 80));
+        assert!(!reading.is_all_read(), "rows 10 to 14 were not shown");
+        reading.take(fit(10, 80));
+        reading.take(fit(15, 80));
+        assert!(reading.is_all_read());
+        // On a screen of another width the rows are others.
+        reading.take(fit(15, 60));
+        assert!(!reading.is_all_read());
     }
 }

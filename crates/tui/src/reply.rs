@@ -32,6 +32,8 @@ pub enum RepositoryReply {
     Described(Result<Described, Refusal>),
     Restored(Result<RestoredKernel, String>),
     Trusted(Result<(), String>),
+    /// The paths of the repository's kernels, relative to its root.
+    Kernels(Vec<String>),
     /// lab.toml was read again.
     Project(Result<Arc<Project>, String>),
 }

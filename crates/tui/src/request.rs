@@ -8,6 +8,7 @@ use crate::settings::Settings;
 use crate::source::{SourceRequest, SourceVersion};
 use crate::theme::Theme;
 use lab_core::message::Message;
+use lab_core::project::trust::TrustRequest;
 use lab_core::run::RunId;
 use lab_core::run::experiment::ExperimentKey;
 use std::sync::Arc;
@@ -40,8 +41,10 @@ pub enum RepositoryRequest {
     },
     /// Put the kernel of this commit on disk.
     Restore(String),
-    /// Trust the present harness command of lab.toml.
-    Trust,
+    /// Trust what the user was shown.
+    Trust(Box<TrustRequest>),
+    /// List the kernels of the repository.
+    Kernels,
     /// lab.toml changed: open the project again.
     Reopen,
 }

@@ -116,7 +116,7 @@ impl Word {
 /// The sentence of a result line: its key is a form, or ends in one. `None` for a harness's own keys.
 pub fn meaning_of_key(key: &str) -> Option<&'static str> {
     let is_form = |form: &&str| *form == key || (form.starts_with('_') && key.ends_with(form));
-    WORDS.iter().find(|word| word.forms.iter().any(|form| is_form(form))).map(|word| word.meaning)
+    WORDS.iter().find(|word| word.forms.iter().any(&is_form)).map(|word| word.meaning)
 }
 
 fn stands_in(text: &str, form: &str) -> bool {

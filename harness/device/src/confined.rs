@@ -4,7 +4,7 @@
 //! The files that all builds share, made from the lab's own sources, are made outside the sandbox, where no source of a user has a
 //! say. The same holds for the [build cache](crate::build_cache).
 
-use crate::api::{BuildRequest, Builder, Built, DeviceError, Image, SharedFiles};
+use crate::api::{BuildRequest, Builder, Built, DeviceError, FolderTrust, Image, SharedFiles};
 use crate::sandbox::{self, FileAccess, Policy, SandboxState};
 use lab_protocol::Target;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -29,12 +29,13 @@ struct Opened {
 }
 
 impl ConfinedBuilder {
-    /// Opens the builder of a target and confines it to these files and its own.
-    pub fn open(target: Target, files: FileAccess) -> Result<Self, DeviceError> {
+    /// Opens the builder of a target and confines it to these files and its own. `folder` says whether the compiler may be one of
+    /// the current folder.
+    pub fn open(target: Target, folder: FolderTrust, files: FileAccess) -> Result<Self, DeviceError> {
         let (jobs, receiver) = channel();
         let (say, said) = channel();
         let run = move || {
-            let opened = crate::builder(target).map(|builder| confine(builder, files));
+            let opened = crate::builder_in(target, folder).map(|builder| confine(builder, files));
             let (builder, opened) = match opened {
                 Ok((builder, opened)) => (Some(builder), Ok(opened)),
                 Err(error) => (None, Err(error)),

@@ -11,7 +11,7 @@
 //! # Example
 //! ```
 //! use lab_device::{BuildRequest, ExecutionOrder, Shape, builder, open};
-//! use lab_protocol::Target;
+//! use lab_protocol::{CompileOptions, Target};
 //!
 //! let folder = tempfile::tempdir()?;
 //! let source = folder.path().join("kernel.cu");
@@ -23,7 +23,8 @@
 //!     shown_as: "kernel.cu".into(),
 //!     include_dirs: Vec::new(),
 //!     defines: Vec::new(),
-//!     options: Vec::new(),
+//!     options: CompileOptions::default(),
+//!     sanitizer: None,
 //!     problem_header: "struct LabDims {};\n".into(),
 //!     arch: String::new(),
 //!     cache_dir: folder.path().join("cache"),
@@ -57,8 +58,8 @@ pub mod telemetry;
 
 pub use api::{
     Arg, BuildRequest, Builder, Built, COMPARE_CHUNK_BYTES, DeviceError, DeviceInfo, Driver, Entry,
-    ExecutionOrder, Finding, Image, MemoryRange, Noise, Occupancy, POISON, POISONS, Shape, SharedFiles, Step,
-    digest, is_poison,
+    ExecutionOrder, Finding, FolderTrust, Image, MemoryRange, Noise, Occupancy, POISON, POISONS, Sanitizer,
+    Shape, SharedFiles, Step, digest, is_poison,
 };
 
 pub use imports::allocators;
@@ -90,8 +91,13 @@ pub fn why_not_cuda(target: Target) -> Option<String> {
 
 /// Returns the compiler for a target. Fails with [`DeviceError::Unavailable`] where it is not installed.
 pub fn builder(target: Target) -> Result<Box<dyn Builder>, DeviceError> {
+    builder_in(target, FolderTrust::Untrusted)
+}
+
+/// As [`builder`]. In a trusted folder NVRTC may also come from a `.venv` of the current folder.
+pub fn builder_in(target: Target, folder: FolderTrust) -> Result<Box<dyn Builder>, DeviceError> {
     match resolve(target) {
-        Target::Cuda(_) => cuda::builder(),
+        Target::Cuda(_) => cuda::builder_in(folder),
         Target::Cpu | Target::Auto => cpu::builder(),
     }
 }
@@ -105,6 +111,6 @@ pub fn open(target: Target) -> Result<Box<dyn Driver>, DeviceError> {
 }
 
 /// What this machine has for CUDA, and what is missing, for `lab doctor`.
-pub fn findings() -> Vec<Finding> {
-    cuda::findings()
+pub fn findings(folder: FolderTrust) -> Vec<Finding> {
+    cuda::findings(folder)
 }

@@ -4,6 +4,7 @@
 
 use lab_device::cuda::{self, NvrtcBuilder};
 use lab_device::{BuildRequest, Builder, Built};
+use lab_protocol::CompileOptions;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -37,7 +38,8 @@ impl NvrtcBench {
             shown_as: "kernels/mine/kernel.cu".into(),
             include_dirs: vec![],
             defines: vec![],
-            options: vec![],
+            options: CompileOptions::default(),
+            sanitizer: None,
             problem_header: "#pragma once\nstruct LabDims { unsigned rows; };\n".into(),
             arch: "sm_90".into(),
             cache_dir: self.folder.path().join("cache"),
@@ -144,7 +146,7 @@ fn spills_are_counted() {
             for (int i = 0; i < 64; i++) x[i * 1024 + threadIdx.x] = a[i];
         }"#,
     );
-    let options = vec!["--maxrregcount=32".to_owned()];
+    let options = CompileOptions::parse(&["--maxrregcount=32".to_owned()]).unwrap();
     let request = BuildRequest { options, ..bench.request() };
     let built = bench.builder.build(&request).unwrap();
     assert_eq!(built.registers, Some(32));
@@ -214,12 +216,16 @@ fn the_users_own_options_and_defines_are_used() {
     let mut bench = bench();
     bench.write("kernel.cu", "template <typename T> requires true __device__ void f();\n#if SIZE != 4\n#error size\n#endif\nextern \"C\" __global__ void k() {}\n");
     let defines = vec![("SIZE".to_owned(), "4".to_owned())];
-    let request = BuildRequest { defines, options: vec!["-std=c++20".into()], ..bench.request() };
+    let request = BuildRequest {
+        defines,
+        options: CompileOptions::parse(&["-std=c++20".into()]).unwrap(),
+        ..bench.request()
+    };
     let built = bench.builder.build(&request).unwrap();
     assert!(built.image.is_some(), "{}", built.log);
-    let request = BuildRequest { options: vec!["--fobar".into()], ..request };
+    let request = BuildRequest { options: CompileOptions::parse(&["-std=c++42".into()]).unwrap(), ..request };
     let built = bench.builder.build(&request).unwrap();
-    assert!(built.image.is_none() && built.log.contains("--fobar"), "{}", built.log);
+    assert!(built.image.is_none() && built.log.contains("c++42"), "{}", built.log);
 }
 
 #[test]

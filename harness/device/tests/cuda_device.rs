@@ -5,6 +5,7 @@
 use lab_device::{
     BuildRequest, Builder, COMPARE_CHUNK_BYTES, DeviceError, Driver, Entry, ExecutionOrder, Shape, cuda,
 };
+use lab_protocol::CompileOptions;
 
 /// A GPU with one module loaded. The tests share the process's context, so a kernel that breaks the context runs in
 /// a child process: see [`alone`].
@@ -32,7 +33,8 @@ fn build(builder: &mut dyn Builder, folder: &std::path::Path, text: &str, arch: 
         shown_as: "kernel.cu".into(),
         include_dirs: vec![],
         defines: vec![],
-        options: vec![],
+        options: CompileOptions::default(),
+        sanitizer: None,
         problem_header: "struct LabDims { unsigned rows; };\n".into(),
         arch: arch.into(),
         cache_dir: folder.join("cache"),

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 use lab_device::{BuildRequest, Driver, ExecutionOrder, MemoryRange, Noise, Shape, cuda, digest};
+use lab_protocol::CompileOptions;
 use std::time::Instant;
 
 fn gpu() -> Box<dyn Driver> {
@@ -105,7 +106,8 @@ fn load_kernels(gpu: &mut dyn Driver) -> u32 {
         shown_as: "kernel.cu".into(),
         include_dirs: vec![],
         defines: vec![],
-        options: vec![],
+        options: CompileOptions::default(),
+        sanitizer: None,
         problem_header: "struct LabDims { int n; };\n".into(),
         arch: gpu.info().arch,
         cache_dir: folder.path().join("cache"),

@@ -11,6 +11,7 @@
 
 use lab_device::{BuildRequest, Builder, DeviceInfo, cuda};
 use lab_judge::problem::{self, BuildNeeds};
+use lab_protocol::CompileOptions;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -23,7 +24,7 @@ LAB_LAUNCH(k) { launch.cooperative = 1; }
 "#;
 
 fn main() {
-    for finding in lab_device::findings() {
+    for finding in lab_device::findings(lab_device::FolderTrust::Trusted) {
         println!("{}: {}", finding.what, finding.says);
     }
     let folder = tempfile::tempdir().unwrap();
@@ -54,7 +55,8 @@ fn main() {
         shown_as: source.display().to_string(),
         include_dirs: vec![home.clone()],
         defines: needs.defines.clone(),
-        options: std::env::args().skip(2).collect(),
+        options: CompileOptions::parse(&std::env::args().skip(2).collect::<Vec<_>>()).unwrap(),
+        sanitizer: None,
         problem_header: needs.problem_header.clone(),
         arch: info.arch.clone(),
         cache_dir: folder.path().join("cache"),

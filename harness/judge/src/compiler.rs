@@ -11,7 +11,7 @@ use crate::process::{child_exit, limits};
 use lab_device::build_cache::{self, CachedBuilder};
 use lab_device::confined::ConfinedBuilder;
 use lab_device::sandbox::{FileAccess, SandboxState};
-use lab_device::{BuildRequest, Builder, Built, DeviceError};
+use lab_device::{BuildRequest, Builder, Built, DeviceError, FolderTrust};
 use lab_protocol::Target;
 use lab_system::lifetime;
 use rustix::process::Signal;
@@ -30,8 +30,8 @@ const PREPARE_LIMIT: Duration = Duration::from_secs(60);
 #[derive(Serialize, Deserialize)]
 enum CompilerRequest {
     /// Opens the compiler for a target. `parent` is the process id of the judge. Beside its own files the compiler may use only
-    /// `files`.
-    Open { target: Target, parent: i32, files: FileAccess },
+    /// `files`. `folder` says whether the compiler may be one of the current folder.
+    Open { target: Target, folder: FolderTrust, parent: i32, files: FileAccess },
     /// Prepares for builds like this one.
     WarmUp(BuildRequest),
     /// Builds.
@@ -86,38 +86,38 @@ pub struct Compiler {
 
 impl Compiler {
     /// Starts the process, which loads its compiler while the caller does other things. It lives no longer than the calling thread.
-    /// No build may take longer than `time_limit`. The compiler reads its own files, `readable` and the folder [`SNAPSHOTS`] in
+    /// `folder` says whether the compiler may be one of the current folder. No build may take longer than `time_limit`. The compiler reads its own files, `readable` and the folder [`SNAPSHOTS`] in
     /// `cache_dir`, and writes to a private folder in `cache_dir`.
     pub fn start(
         program: &Program,
-        target: Target,
+        (target, folder): (Target, FolderTrust),
         time_limit: Duration,
         cache_dir: &Path,
         readable: Vec<PathBuf>,
         forward: LineSink,
     ) -> Result<Compiler, Stop> {
-        let (folder, files) = files(cache_dir, readable).map_err(|e| {
+        let (own_folder, files) = files(cache_dir, readable).map_err(|e| {
             Stop::Lab(format!("folders for the compiler cannot be made in {}: {e}", cache_dir.display()))
         })?;
         // Compilers take `TMPDIR` for temporary files.
         let environment = [
-            (build_cache::FOLDER_VARIABLE, folder.path()),
-            ("TMPDIR", folder.path()),
-            (build_cache::SHARED_FOLDER_VARIABLE, folder.closed()),
+            (build_cache::FOLDER_VARIABLE, own_folder.path()),
+            ("TMPDIR", own_folder.path()),
+            (build_cache::SHARED_FOLDER_VARIABLE, own_folder.closed()),
         ]
         .map(|(name, folder)| (name.into(), folder.into()));
         let (child, stream) = Child::start_in(program, &environment, forward).map_err(|e| {
             Stop::Lab(format!("the compiler process {} cannot be started: {e}", program.path.display()))
         })?;
         let mut connection = Connection::new(stream, Some(child));
-        let request = CompilerRequest::Open { target, parent: std::process::id() as i32, files };
+        let request = CompilerRequest::Open { target, folder, parent: std::process::id() as i32, files };
         let opening = Some(connection.ask(&request, &[], PREPARE_LIMIT));
         Ok(Compiler {
             connection,
             opening,
             version: String::new(),
             sandbox: None,
-            _folder: folder,
+            _folder: own_folder,
             warming_up: None,
             time_limit,
         })
@@ -248,14 +248,15 @@ pub fn main() -> ExitCode {
 }
 
 fn serve(mut stream: UnixStream) -> Result<(), FrameError> {
-    let Some((number, CompilerRequest::Open { target, parent, files }, _)) = rpc::next(&mut stream)? else {
+    let Some((number, CompilerRequest::Open { target, folder, parent, files }, _)) = rpc::next(&mut stream)?
+    else {
         return Ok(());
     };
     if !lifetime::parent_is(parent) {
         return Ok(());
     }
     limits::limit_compiler(lab_device::resolve(target));
-    let (mut builder, sandbox) = match ConfinedBuilder::open(target, files) {
+    let (mut builder, sandbox) = match ConfinedBuilder::open(target, folder, files) {
         Ok(builder) => {
             let sandbox = builder.state().clone();
             (CachedBuilder::new(Box::new(builder)), sandbox)

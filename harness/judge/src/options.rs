@@ -2,6 +2,8 @@
 
 use crate::measure::plan::Plan;
 use crate::process::child::Program;
+use lab_device::Sanitizer;
+use lab_protocol::CompileOptions;
 use lab_protocol::Target;
 use lab_protocol::Tool;
 use std::path::{Path, PathBuf};
@@ -22,12 +24,15 @@ pub struct JudgeOptions {
     pub roots: Vec<PathBuf>,
     /// Further files and folders that the compiler may read, because a trusted lab.toml names them.
     pub readable: Vec<PathBuf>,
-    /// The kernel may run where no sandbox holds it back.
+    /// The folder is trusted: the kernel may run where no sandbox holds it back, and the compiler may come from the folder's own
+    /// `.venv`.
     pub trusted: bool,
     /// The device to run on.
     pub device: Target,
-    /// Further options for the compiler.
-    pub compile_options: Vec<String>,
+    /// Further options for the compiler of the candidate.
+    pub compile_options: CompileOptions,
+    /// The instrumentation of the candidate, which a tool asks for.
+    pub instrumentation: Option<Sanitizer>,
     /// The architecture to build for, as in `sm_90`; `None` is the device's own.
     pub arch: Option<String>,
     /// Folder for what outlives a run; `None` is `lab` in the user's cache folder.
@@ -69,7 +74,8 @@ impl JudgeOptions {
             readable: Vec::new(),
             trusted: false,
             device: Target::Auto,
-            compile_options: Vec::new(),
+            compile_options: CompileOptions::default(),
+            instrumentation: None,
             arch: None,
             cache_dir: None,
             held_out: false,
@@ -101,10 +107,11 @@ impl JudgeOptions {
     pub fn as_shown(&self, text: &str) -> String {
         let Some(shown) = &self.shown_as else { return text.to_owned() };
         let own = |folder: &Path| folder.join("").display().to_string();
-        text.replace(
-            &own(&self.folder),
-            &Path::new(shown).parent().filter(|p| !p.as_os_str().is_empty()).map_or_else(String::new, own),
-        )
+        let folder = Path::new(shown).parent().filter(|p| !p.as_os_str().is_empty());
+        let files = text.replace(&own(&self.folder), &folder.map_or_else(String::new, own));
+        // The folder itself, with no file after it.
+        let itself = folder.unwrap_or(Path::new("this folder")).display().to_string();
+        files.replace(&self.folder.display().to_string(), &itself)
     }
 
     /// Every folder in which the kernel's includes are looked up.

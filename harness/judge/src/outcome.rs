@@ -12,7 +12,7 @@ pub enum Stop {
     /// The kernel crashed or hung, or its launch failed. Exit code 3.
     #[error("{0}")]
     Crash(String),
-    /// The lab itself failed: the disk, the device, a process. Exit code 3.
+    /// The lab itself failed: the disk, the device, a process. Exit code 64.
     #[error("{0}")]
     Lab(String),
 }

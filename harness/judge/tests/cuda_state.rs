@@ -10,6 +10,7 @@ use lab_judge::probe::bounds::{self, CacheState, Demand};
 use lab_judge::probe::{self, DeviceFigures};
 use lab_judge::telemetry::TelemetryMonitor;
 use lab_judge::worker::{Launch, LaunchArg, ModuleId, Worker};
+use lab_protocol::CompileOptions;
 use lab_protocol::report::{Report, Writer};
 use std::io::{self, Write};
 use std::path::Path;
@@ -38,7 +39,8 @@ fn build(folder: &Path, arch: &str) -> Image {
         shown_as: "probe.cu".into(),
         include_dirs: vec![],
         defines: vec![],
-        options: vec![],
+        options: CompileOptions::default(),
+        sanitizer: None,
         problem_header: probe::HEADER.into(),
         arch: arch.into(),
         cache_dir: folder.join("cache"),

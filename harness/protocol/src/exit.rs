@@ -16,7 +16,7 @@ pub enum Exit {
     Wrong = 1,
     /// The kernel does not build.
     NotBuilt = 2,
-    /// The kernel crashed or hung, or the lab itself failed.
+    /// The kernel crashed or hung, or nothing was measured.
     Crashed = 3,
     /// `lab run --decide` kept the run.
     Kept = 10,
@@ -24,8 +24,14 @@ pub enum Exit {
     Discarded = 11,
     /// `lab run --decide` left the run to the user.
     Left = 12,
-    /// Wrong arguments, or a wrong problem.toml.
+    /// Wrong arguments, or nothing was judged: see [`Exit::NOT_JUDGED`].
     Usage = 64,
+}
+
+impl Exit {
+    /// The run ended without a verdict and the kernel is not to blame: a mistake in problem.toml or the reference, no driver,
+    /// no compiler, a full disk.
+    pub const NOT_JUDGED: Exit = Exit::Usage;
 }
 
 impl From<Exit> for u8 {

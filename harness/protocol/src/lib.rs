@@ -2,6 +2,7 @@
 //!
 //! | item | what it is |
 //! |---|---|
+//! | [`CompileOptions`] | the compiler options that a lab.toml may give |
 //! | [`report`] | the result lines of run.log, with a reader and a writer |
 //! | [`Exit`] | the exit codes of a run |
 //! | [`Target`] | the device that a run asks for |
@@ -14,6 +15,7 @@
 //! This crate opens no device, starts no process and uses no other crate of the lab.
 #![forbid(unsafe_code)]
 
+mod compile_options;
 pub mod console;
 mod exit;
 pub mod report;
@@ -25,6 +27,7 @@ pub mod testing;
 pub mod text;
 mod tool;
 
+pub use compile_options::{CompileOptions, RefusedOption};
 pub use exit::Exit;
 pub use signal::FatalSignal;
 pub use target::Target;

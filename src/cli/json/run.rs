@@ -22,7 +22,8 @@ const LOG_LINES: usize = 200_000;
 /// A run. Figures are `None` unless it passed.
 #[derive(Serialize)]
 pub struct RunReport {
-    pub run: RunId,
+    /// `None` if it was not judged.
+    pub run: Option<RunId>,
     reason: Reason,
     kernel: String,
     blob: String,
@@ -31,7 +32,8 @@ pub struct RunReport {
     device: Option<String>,
     emulated: bool,
     outcome: &'static str,
-    correctness: &'static str,
+    /// `None` if it was not judged.
+    correctness: Option<&'static str>,
     why: String,
     objective: ObjectiveReport,
     /// The objective, if it is `throughput_sps`.
@@ -87,12 +89,13 @@ impl RunReport {
         let report = record.report();
         let start = &record.start;
         let records = RunStore::new(&project.lab_dir);
+        let is_judged = verdict.outcome != Outcome::NotJudged;
         let config = &project.config;
         let measure = verdict.objective;
         let is_count = |n: &f64| n.fract() == 0.0 && (0.0..1e15).contains(n);
         let resource = |key| report.number(key).filter(is_count).map(|n| n as u64);
         RunReport {
-            run: start.id,
+            run: Some(start.id).filter(|_| is_judged),
             reason: start.reason,
             kernel: start.kernel.clone(),
             blob: start.blob.clone(),
@@ -101,7 +104,11 @@ impl RunReport {
             device: record.device.clone(),
             emulated: verdict.emulated,
             outcome: outcome_word(verdict),
-            correctness: if verdict.outcome == Outcome::Pass { "pass" } else { "fail" },
+            correctness: match verdict.outcome {
+                Outcome::Pass => Some("pass"),
+                Outcome::Fail | Outcome::Crash | Outcome::Void => Some("fail"),
+                Outcome::NotJudged => None,
+            },
             why: verdict.why.clone(),
             objective: ObjectiveReport {
                 name: config.objective.to_string(),
@@ -121,11 +128,11 @@ impl RunReport {
             workloads: workloads(&report),
             gates: gates(&report),
             first_failure: report.value("first_failure").map(str::to_owned),
-            diagnostics: diagnostics(&records, start.id),
+            diagnostics: diagnostics(&records, start.id, verdict),
             caveats: verdict.caveats.clone(),
             started: start.started.to_string(),
             seconds: record.seconds,
-            log: records.log(start.id).to_string_lossy().into_owned(),
+            log: records.log_of(start.id, Some(verdict)).to_string_lossy().into_owned(),
         }
     }
 
@@ -143,6 +150,7 @@ fn outcome_word(verdict: &Verdict) -> &'static str {
         Outcome::Fail => "fail",
         Outcome::Crash => "crash",
         Outcome::Void => "void",
+        Outcome::NotJudged => "not_judged",
     }
 }
 
@@ -188,9 +196,10 @@ fn gates(report: &Report) -> Vec<GateReport> {
     report.gates().into_iter().map(gate).collect()
 }
 
-fn diagnostics(records: &RunStore, run: RunId) -> Vec<Diagnostic> {
+fn diagnostics(records: &RunStore, run: RunId, verdict: &Verdict) -> Vec<Diagnostic> {
     let mut report = Report::default();
-    for line in records.open_log(run).and_then(|log| read_log(log, LOG_LINES)).unwrap_or_default() {
+    let log = records.open_log_of(run, Some(verdict));
+    for line in log.and_then(|log| read_log(log, LOG_LINES)).unwrap_or_default() {
         report.push_line(&line.text);
         if report.diagnostics().len() >= DIAGNOSTICS {
             break;

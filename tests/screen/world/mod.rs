@@ -27,6 +27,7 @@ use lab_tui::highlight::{HighlightCache, Highlighter};
 use lab_tui::keymap::Key;
 use lab_tui::layout::Layout;
 use lab_tui::model::Model;
+use lab_tui::overlay::Overlay;
 use lab_tui::reply::{HighlightReply, RepositoryReply, SettingsReply};
 use lab_tui::request::{HighlightRequest, RepositoryRequest, SettingsRequest};
 use lab_tui::state::Setup;
@@ -73,6 +74,8 @@ pub struct World {
     pub history: Vec<Experiment>,
     pub commits: Vec<LogEntry>,
     trusted: bool,
+    /// Why kernels cannot be confined.
+    unconfined: Option<String>,
     /// Decisions take until the step `decided`.
     pub slow: bool,
     /// Decisions are refused, for this reason.
@@ -128,6 +131,7 @@ impl World {
             history: Vec::new(),
             commits: vec![commit("a1b2c3d4", "the first kernel", None)],
             trusted: true,
+            unconfined: None,
             slow: false,
             late: None,
             texts: Vec::new(),
@@ -145,6 +149,13 @@ impl World {
 
     pub fn external(mut self) -> Self {
         self.model.setup.external = Some("uv run harness.py".into());
+        self.trusted = false;
+        self
+    }
+
+    /// A machine without a sandbox, and a folder that is not trusted.
+    pub fn unconfined(mut self) -> Self {
+        self.unconfined = Some("this Linux kernel has no Landlock, or it is switched off".into());
         self.trusted = false;
         self
     }
@@ -182,7 +193,7 @@ impl World {
             "killed" => {
                 let (start, report) = self.live.take().expect("a run goes on");
                 let mut verdict = void("the lab itself ended before this run did");
-                verdict.outcome = Outcome::Crash;
+                verdict.outcome = Outcome::NotJudged;
                 let mut record = record(start, &report, Ending::NotStarted, verdict);
                 (record.ended, record.ending) = (None, None);
                 self.records.push(record);
@@ -212,6 +223,11 @@ impl World {
             }
             "press" => {
                 for key in rest.split_whitespace() {
+                    // A person answers a question that is on the screen.
+                    if matches!(self.model.overlays.last(), Some(Overlay::Trust { .. })) {
+                        let (width, height) = if self.size == (0, 0) { (160, 45) } else { self.size };
+                        self.draw(width, height);
+                    }
                     let key = Key::parse(key).unwrap_or_else(|| panic!("'{key}' is no key"));
                     self.send(Event::Input(UserInput::Key(key.event())));
                 }
@@ -323,9 +339,14 @@ impl World {
             }
             RepositoryRequest::Undo(run) => self.undo(run),
             RepositoryRequest::Describe { commit, description } => self.describe(&commit, description),
-            RepositoryRequest::Trust => {
+            RepositoryRequest::Trust(_) => {
                 self.trusted = true;
                 self.answers.push_back(Event::Repository(RepositoryReply::Trusted(Ok(()))));
+            }
+            RepositoryRequest::Kernels => {
+                let others = ["kernels/softmax/kernel.cu", "kernels/two/fast.cu"].map(str::to_owned);
+                let all = [KERNEL.to_owned()].into_iter().chain(others).collect();
+                self.answers.push_back(Event::Repository(RepositoryReply::Kernels(all)));
             }
             RepositoryRequest::Reopen => self.asked.push(format!("{request:?}")),
         }

@@ -9,6 +9,7 @@ use lab_core::decide::policy::{
 use lab_core::decide::{Decided, Described, Refusal, Restored, Undoable, Undone};
 use lab_core::history::History;
 use lab_core::message::Message;
+use lab_core::project::trust::{TrustMark, TrustRequest};
 use lab_core::repo::Head;
 use lab_core::run::experiment::{self, Experiment, Status as Word};
 use lab_core::run::record::{Decision, InputFile, Record};
@@ -21,14 +22,17 @@ use lab_core::text::sanitise::LogLine;
 use lab_protocol::report::Report;
 use lab_tui::event::Event;
 use lab_tui::reply::{Overview, RepositoryReply, RestoredKernel, RunLog};
+use std::path::Path;
 use std::sync::Arc;
 
 impl World {
     pub(super) fn start(&mut self, reason: Reason) {
         if !self.trusted {
-            let command = self.model.setup.external.clone().unwrap_or_default();
-            let file = "lab.toml".into();
-            self.answers.push_back(Event::Run(RunEvent::NeedsTrust { reason, command, file }));
+            let mark = TrustMark::of_folder(Path::new("/home/me/rmsnorm"));
+            let mut request = Box::new(TrustRequest::new("/home/me/rmsnorm/lab.toml".into(), mark));
+            request.command = self.model.setup.external.clone();
+            request.unconfined = self.unconfined.clone();
+            self.answers.push_back(Event::Run(RunEvent::NeedsTrust { reason, request }));
             return;
         }
         if let Some((start, report)) = self.live.take() {
@@ -62,7 +66,8 @@ impl World {
         self.send(Event::Run(RunEvent::Progress(id, Batch { lines: batch, skipped: 0, report })));
     }
 
-    /// `pass NUMBER [CHANGE [undecided]]`, `fail WHY`, `crash WHY`, `unbuilt WHY`, `void WHY`.
+    /// `pass NUMBER [CHANGE [undecided]]`, `fail WHY`, `crash WHY`, `unbuilt WHY`, `void WHY`,
+    /// `not-judged WHY`.
     pub(super) fn end(&mut self, how: &str) {
         let (start, report) = self.live.take().expect("a run goes on");
         let (word, rest) = how.split_once(' ').unwrap_or((how, ""));
@@ -88,6 +93,14 @@ impl World {
                 verdict.build_failed = true;
             }
             "void" => {}
+            // Its number is free again, and no record stays among the runs.
+            "not-judged" => {
+                verdict.outcome = Outcome::NotJudged;
+                let record = record(start, &report, Ending::Exited(64), verdict);
+                self.runs -= 1;
+                self.send(Event::Run(RunEvent::Ended(Box::new(record))));
+                return;
+            }
             other => panic!("no run ends '{other}'"),
         }
         let record = record(start, &report, Ending::Exited(0), verdict);

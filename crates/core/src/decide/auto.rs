@@ -33,6 +33,7 @@ pub fn decide(record: &Record, incumbent: Option<&str>) -> AutoDecision {
     let Some(verdict) = &record.verdict else { return leave("the run is still in progress") };
     match verdict.outcome {
         Outcome::Void => return leave("no verdict belongs to these bytes"),
+        Outcome::NotJudged => return leave("it was not judged"),
         Outcome::Crash if verdict.build_failed => return leave("it does not build"),
         Outcome::Crash => return leave("it crashed"),
         Outcome::Pass | Outcome::Fail => {}
@@ -114,6 +115,7 @@ mod tests {
     fn everything_else_is_left_to_the_user() {
         let fast = |change: fn(&mut Verdict)| with(Speed::Faster, change);
         decides(&fast(|v| v.outcome = Outcome::Void), "no verdict belongs to these bytes");
+        decides(&fast(|v| v.outcome = Outcome::NotJudged), "it was not judged");
         decides(&fast(|v| v.outcome = Outcome::Crash), "it crashed");
         decides(&fast(|v| (v.outcome, v.build_failed) = (Outcome::Crash, true)), "it does not build");
         decides(&fast(|v| v.caveats.push("clocks moved".into())), "the result is caveated: clocks moved");

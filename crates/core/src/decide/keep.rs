@@ -2,6 +2,7 @@
 //! rules.
 
 use super::finish::{decide, last_steps, new_decision};
+use super::folder_programs;
 use super::intent::{Asked, Intent, What};
 use super::policy::{Keep, allowed};
 use super::step::Step;
@@ -32,6 +33,7 @@ pub fn keep(
     let asked_for = Asked { what: What::Keep, kernel: &project.kernel_name, text: message.subject() };
     let mut locked = begin(project, &asked_for)?;
     require_subject(message)?;
+    folder_programs::require_trust(&locked.repo, project)?;
     let mut index = RunIndex::open(project);
     let present = inputs::read(project);
     let picked = pick(project, &locked.lock.store, &index, run, &present)?;

@@ -10,6 +10,7 @@ mod carry_out;
 mod describe;
 mod discard;
 mod finish;
+mod folder_programs;
 mod intent;
 mod keep;
 mod on_disk;

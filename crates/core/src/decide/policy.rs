@@ -129,6 +129,9 @@ fn keep(snapshot: &Snapshot) -> Result<Keep, NotAllowed> {
     match run.outcome {
         None => return Err(NotAllowed::RunInProgress(run.id)),
         Some(Outcome::Void) => return Err(no_pass),
+        Some(Outcome::NotJudged) => {
+            return Err(NotAllowed::NotJudged { kernel: snapshot.kernel.clone(), argument: argument() });
+        }
         Some(Outcome::Pass | Outcome::Fail | Outcome::Crash) => {}
     }
     // The rules below are about the judged bytes. Newer bytes come first: nothing below is about them.

@@ -2,6 +2,7 @@
 //! different rules.
 
 use super::carry_out::carry_out;
+use super::folder_programs;
 use super::intent::{Asked, Intent, What};
 use super::keep::commit_steps;
 use super::step::{RowChange, Step};
@@ -32,6 +33,7 @@ pub fn change_rules(project: &Project, message: &Message) -> StdResult<Decided, 
     let asked = Asked { what: What::Rules, kernel: &project.kernel_name, text: message.subject() };
     let locked = begin(project, &asked)?;
     require_subject(message)?;
+    folder_programs::require_trust(&locked.repo, project)?;
     let inputs = inputs::read(project).map_err(|why| Refusal::No(why.to_string()))?;
     let rules = rules::compare(&locked.repo, project, &inputs)?;
     let files = files(&inputs, &rules);

@@ -107,16 +107,17 @@ pub fn default_run(project: &Project, index: &RunIndex, present: Option<&Fingerp
         index.find_of(present?, |summary| ours(summary) && wanted(summary))
     };
     // A record without an ending is of a lab that died before the run ended.
-    let judged = |summary: &RunSummary| summary.ending.is_some() && summary.outcome() != Some(Outcome::Void);
+    let judged =
+        |summary: &RunSummary| summary.ending.is_some() && summary.outcome().is_none_or(Outcome::is_verdict);
     let ended = find(&judged);
     let in_progress = || find(&|summary| summary.verdict.is_none());
     ended.or_else(in_progress).or_else(|| last(project, index))
 }
 
-/// The last run of this kernel. A void run (a newer save ended it) is passed over for the last verdict before it, if
-/// there is any.
+/// The last run of this kernel. A run without a verdict (a newer save ended it, or nothing was judged) is passed over for
+/// the last verdict before it, if there is any.
 pub fn last(project: &Project, index: &RunIndex) -> Option<Record> {
     let ours = |summary: &RunSummary| summary.judges(project);
-    let not_void = index.find(|summary| ours(summary) && summary.outcome() != Some(Outcome::Void));
-    not_void.or_else(|| index.find(ours))
+    let judged = index.find(|summary| ours(summary) && summary.outcome().is_none_or(Outcome::is_verdict));
+    judged.or_else(|| index.find(ours))
 }

@@ -35,7 +35,7 @@ pub fn tested_beside(record: &Record, config: &Config, best: impl FnOnce() -> Op
         Outcome::Fail => parts.push(verdict.why.clone()),
         Outcome::Crash if verdict.build_failed => parts.push(format!("does not build: {}", verdict.why)),
         Outcome::Crash => parts.push(format!("crashed: {}", verdict.why)),
-        Outcome::Void => parts.push("no verdict".to_owned()),
+        Outcome::Void | Outcome::NotJudged => parts.push("no verdict".to_owned()),
     }
     if let Some(measure) = verdict.objective.filter(|_| !verdict.emulated) {
         let unit = match &config.objective {

@@ -3,6 +3,7 @@
 //! The scan takes too many lines rather than too few: also those in block comments and in branches that are not compiled.
 //! A line that the scan missed would name a file that is judged and stands in no commit.
 
+use lab_protocol::CompileOptions;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -84,35 +85,13 @@ fn past_blanks(mut text: &str) -> &str {
 pub(crate) struct IncludeDirs {
     /// Absolute paths of `-I`, `-isystem` and their like, in the order of the options.
     pub dirs: Vec<PathBuf>,
-    /// Files that an option includes before the source.
-    pub forced: Vec<PathBuf>,
 }
 
 impl IncludeDirs {
     /// Reads the compiler's options. Relative paths are relative to `root`, where the compiler runs.
-    pub fn of(options: &[String], root: &Path) -> IncludeDirs {
-        const DIRS: [&str; 7] =
-            ["--include-path", "--include-directory", "-idirafter", "-isystem", "-iquote", "-I", "-i"];
-        const FILES: [&str; 4] = ["--pre-include", "-include", "--include", "-imacros"];
-        let mut found = IncludeDirs::default();
-        let mut options = options.iter();
-        while let Some(option) = options.next() {
-            let mut value = |names: &[&str], glued: bool| {
-                let (name, rest) = names.iter().find_map(|name| Some((name, option.strip_prefix(name)?)))?;
-                match rest.strip_prefix('=') {
-                    Some(value) => Some(value.to_owned()),
-                    None if rest.is_empty() => options.next().cloned(),
-                    None => (glued && !name.starts_with("--") && *name != "-i").then(|| rest.to_owned()),
-                }
-            };
-            // The longer names come first: `-include` is no `-i`.
-            if let Some(file) = value(&FILES, false) {
-                found.forced.push(super::plain(&root.join(file.trim())));
-            } else if let Some(dir) = value(&DIRS, true) {
-                found.dirs.push(super::plain(&root.join(dir.trim())));
-            }
-        }
-        found
+    pub fn of(options: &CompileOptions, root: &Path) -> IncludeDirs {
+        let dirs = options.include_folders().map(|folder| super::plain(&root.join(folder.trim())));
+        IncludeDirs { dirs: dirs.collect() }
     }
 }
 
@@ -150,12 +129,10 @@ mod tests {
 
     #[test]
     fn include_folders_are_read_from_the_compilers_options() {
-        let options =
-            "-O3 -Icommon -I /opt/a --include-path=b -isystem c -include pre.h -DX=1 -isystem/d -iquote=e";
+        let options = "-O3 -Icommon -I /opt/a --include-path=b -isystem c -DX=1 -isystem/d -iquote=e";
         let options: Vec<String> = options.split(' ').map(str::to_owned).collect();
-        let found = IncludeDirs::of(&options, Path::new("/r"));
+        let found = IncludeDirs::of(&CompileOptions::parse(&options).expect("options"), Path::new("/r")).dirs;
         let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
-        assert_eq!(found.dirs, paths(&["/r/common", "/opt/a", "/r/b", "/r/c", "/d", "/r/e"]));
-        assert_eq!(found.forced, paths(&["/r/pre.h"]));
+        assert_eq!(found, paths(&["/r/common", "/opt/a", "/r/b", "/r/c", "/d", "/r/e"]));
     }
 }

@@ -11,38 +11,26 @@ pub struct CompilePaths {
     pub outside: Vec<PathBuf>,
 }
 
-/// Options whose path follows without a blank.
-const PREFIXES: [&str; 8] = ["-isystem", "-iquote", "-idirafter", "-include", "-imacros", "-I", "-L", "-B"];
-
 /// Returns what exists of the paths that the project's compiler options name. A relative path counts from the repository's root,
 /// where the compiler runs.
 pub fn of(project: &Project) -> CompilePaths {
     let mut found = CompilePaths::default();
     let root = project.root.canonicalize().unwrap_or_else(|_| project.root.clone());
-    for option in &project.config.compile.options {
-        for path in candidates(option).filter_map(|text| root.join(text).canonicalize().ok()) {
-            let records = [".git", ".lab"].iter().any(|name| path.starts_with(root.join(name)));
-            // The root itself holds the records.
-            let list = if path.starts_with(&root) && path != root && !records {
-                &mut found.inside
-            } else {
-                &mut found.outside
-            };
-            // A name such as `-DPATH=/` would open everything.
-            if path != Path::new("/") && !list.contains(&path) {
-                list.push(path);
-            }
+    let folders = project.config.compile.options.include_folders();
+    for path in folders.filter_map(|text| root.join(text).canonicalize().ok()) {
+        let records = [".git", ".lab"].iter().any(|name| path.starts_with(root.join(name)));
+        // The root itself holds the records.
+        let list = if path.starts_with(&root) && path != root && !records {
+            &mut found.inside
+        } else {
+            &mut found.outside
+        };
+        // `-I/` would open everything.
+        if path != Path::new("/") && !list.contains(&path) {
+            list.push(path);
         }
     }
     found
-}
-
-/// The texts in an option that may be a path: the whole of a word, what follows `=`, what follows a prefix.
-fn candidates(option: &str) -> impl Iterator<Item = &str> {
-    let word = (!option.starts_with('-')).then_some(option);
-    let value = option.split_once('=').map(|(_, value)| value).filter(|_| !option.starts_with("-D"));
-    let after = PREFIXES.iter().find_map(|prefix| option.strip_prefix(prefix));
-    word.into_iter().chain(value).chain(after).filter(|text| !text.is_empty())
 }
 
 #[cfg(test)]
@@ -63,7 +51,7 @@ mod tests {
         std::fs::write(
             root.join("lab.toml"),
             format!(
-                "[compile]\noptions = [\"-O3\", \"-DOUT={0}\", \"-Iinc\", \"-isystem\", \"{0}/inc\", \"--sysroot=link\", \
+                "[compile]\noptions = [\"-O3\", \"-DOUT={0}\", \"-Iinc\", \"-isystem\", \"{0}/inc\", \"-Ilink\", \
                  \"-I.lab\", \"-I/\", \"-Inowhere\"]\n",
                 out.display()
             ),

@@ -1,6 +1,7 @@
 //! A project: a git work tree, its lab.toml, and one kernel.
 
 pub mod compile_paths;
+pub mod kernels;
 pub mod screen_lock;
 pub mod trust;
 mod work_tree;
@@ -8,6 +9,7 @@ mod work_tree;
 pub use work_tree::{cannot_open, work_tree};
 
 use crate::config::Config;
+use crate::project::trust::TrustMark;
 use crate::text::shell::quote;
 use anyhow::{Context, Result, anyhow, bail};
 use lab_system::root::Root;
@@ -34,6 +36,8 @@ pub struct Project {
     /// The folder of the kernel. The built-in harness reads problem.toml and reference.cu in it.
     pub problem_dir: PathBuf,
     pub config: Config,
+    /// Names the trust in this folder and in lab.toml as it was read for `config`.
+    pub trust_mark: TrustMark,
     /// The argument that makes a command mean this kernel, with a blank before it. Empty where the command means it
     /// without an argument.
     pub argument: String,
@@ -55,14 +59,19 @@ impl Project {
             _ => error,
         })?;
         let config_file = Config::find(&start, &root);
-        let config =
-            config_file.as_deref().map(|file| Config::read(file, &root)).transpose()?.unwrap_or_default();
+        let (config, trust_mark) = match &config_file {
+            Some(file) => {
+                let (config, content) = Config::read_with_content(file, &root)?;
+                (config, TrustMark::of_config(file.parent().unwrap_or(&root), content.as_bytes()))
+            }
+            None => (Config::default(), TrustMark::of_folder(&root)),
+        };
         let home =
             config_file.as_deref().and_then(Path::parent).map_or_else(|| root.clone(), Path::to_path_buf);
         let wanted = match given {
             Some(path) if path.is_dir() => path.join("kernel.cu"),
             Some(path) => path,
-            None => default_kernel(&from, &home, &config)?,
+            None => default_kernel(&from, &home, &root, &config)?,
         };
         let argument = argument(&from, kernel);
         let kernel = canonical(&wanted)?;
@@ -86,6 +95,7 @@ impl Project {
             kernel_name,
             problem_dir,
             config,
+            trust_mark,
             argument,
         })
     }
@@ -101,6 +111,13 @@ impl Project {
     pub fn name(&self) -> String {
         let folder = self.problem_dir.file_name().unwrap_or(self.problem_dir.as_os_str());
         folder.to_string_lossy().into_owned()
+    }
+
+    /// A name for files that belong to this kernel alone: 16 hexadecimal digits that depend on the kernel's path.
+    pub fn kernel_key(&self) -> String {
+        let mut key = blake3::hash(self.kernel_name.as_bytes()).to_hex().to_string();
+        key.truncate(16);
+        key
     }
 
     /// Whether the harness is a command in lab.toml.
@@ -133,12 +150,12 @@ fn canonical(path: &Path) -> Result<PathBuf> {
 
 /// The kernel of a command that names none: that of the current folder, if the folder lies below lab.toml's and has a
 /// kernel of its own; else the one that lab.toml names; else the only one that is found.
-fn default_kernel(from: &Path, home: &Path, config: &Config) -> Result<PathBuf> {
+fn default_kernel(from: &Path, home: &Path, root: &Path, config: &Config) -> Result<PathBuf> {
     let own = || ["kernel.cu", "problem.toml"].iter().any(|name| from.join(name).symlink_metadata().is_ok());
     match &config.kernel {
         Some(_) if from != home && own() => Ok(from.join("kernel.cu")),
         Some(named) => Ok(home.join(named)),
-        None => only_kernel(from, home),
+        None => only_kernel(from, home, root),
     }
 }
 
@@ -152,7 +169,7 @@ fn argument(from: &Path, given: Option<&Path>) -> String {
 }
 
 /// The kernel that nobody named: kernel.cu here or beside lab.toml, or the only .cu file here.
-fn only_kernel(from: &Path, home: &Path) -> Result<PathBuf> {
+fn only_kernel(from: &Path, home: &Path, root: &Path) -> Result<PathBuf> {
     for folder in [from, home] {
         let usual = folder.join("kernel.cu");
         if usual.symlink_metadata().is_ok() {
@@ -163,8 +180,9 @@ fn only_kernel(from: &Path, home: &Path) -> Result<PathBuf> {
     match kernels.as_slice() {
         [only] => Ok(only.clone()),
         [] => bail!(
-            "no kernel.cu in {}: name one in the command (`path/to/kernel.cu`), or write `kernel = \"…\"` into lab.toml",
-            from.display()
+            "no kernel.cu in {}: name one in the command (`path/to/kernel.cu`), or write `kernel = \"…\"` into lab.toml{}",
+            from.display(),
+            kernels::listed(root)
         ),
         several => {
             let names: Vec<_> =

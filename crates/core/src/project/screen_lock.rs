@@ -1,10 +1,11 @@
-//! One screen per repository: the screen holds the lock on `.lab/screen.lock`.
+//! One screen per kernel: the screen holds the lock on `.lab/screen-KEY.lock`.
 
 use crate::project::Project;
 use anyhow::{Context, Result, bail};
 use lab_system::root::Access;
 use std::fs::File;
 use std::io::Write;
+use std::path::PathBuf;
 
 /// Held as long as the screen is open.
 #[derive(Debug)]
@@ -12,9 +13,13 @@ pub struct ScreenLock {
     _file: File,
 }
 
+fn path_of(project: &Project) -> PathBuf {
+    project.lab_dir.join(format!("screen-{}.lock", project.kernel_key()))
+}
+
 /// Takes the lock. The error says which process holds it, and what to do.
 pub fn take(project: &Project) -> Result<ScreenLock> {
-    let path = project.lab_dir.join("screen.lock");
+    let path = path_of(project);
     let failed = || format!("cannot write {}", path.display());
     let files = project.files();
     files.create_dir_all(&project.lab_dir).with_context(failed)?;
@@ -24,8 +29,8 @@ pub fn take(project: &Project) -> Result<ScreenLock> {
         let owner = files.read_text(&path, 64).ok().and_then(|text| text.trim().parse::<u32>().ok());
         bail!(
             "a screen is open on {} already{}: use that one, or quit it. `lab run`, `lab keep` and the others work \
-             beside it",
-            project.root.display(),
+             beside it, and so does a screen on another kernel",
+            project.kernel.display(),
             owner.map(|owner| format!(" (process {owner})")).unwrap_or_default()
         )
     };
@@ -67,18 +72,15 @@ mod tests {
     #[test]
     fn a_lock_that_is_a_link_or_a_second_name_is_not_written() {
         let (temp, project) = project();
-        let (lock, outside) = (project.lab_dir.join("screen.lock"), temp.path().join("bashrc"));
+        let (lock, outside) = (path_of(&project), temp.path().join("bashrc"));
         fs::create_dir(&project.lab_dir).unwrap();
         symlink("../../bashrc", &lock).unwrap();
         let refused = format!("{:#}", take(&project).unwrap_err());
-        assert!(
-            refused.contains("screen.lock is a link, and lab follows no link there: remove it"),
-            "{refused}"
-        );
+        assert!(refused.contains(".lock is a link, and lab follows no link there: remove it"), "{refused}");
         fs::remove_file(&lock).unwrap();
         fs::hard_link(&outside, &lock).unwrap();
         let refused = format!("{:#}", take(&project).unwrap_err());
-        assert!(refused.contains("screen.lock is a hard link"), "{refused}");
+        assert!(refused.contains(".lock is a hard link"), "{refused}");
         fs::remove_dir_all(&project.lab_dir).unwrap();
         symlink(temp.path(), &project.lab_dir).unwrap();
         let refused = format!("{:#}", take(&project).unwrap_err());

@@ -1,77 +1,231 @@
-//! Whether the harness command of a lab.toml may run. It may after this user wrote the file by `lab init`, ran `lab trust`,
-//! or agreed on the screen.
+//! What a user is asked to trust, and whether it is trusted: the harness command of a lab.toml, and kernels where Linux cannot
+//! confine them. The user trusts by `lab init`, which writes the file, by `lab trust`, or on the screen.
 //!
 //! With the built-in harness trust is not needed, as long as Linux can confine the kernel's process. In a trusted folder kernels may
 //! run without a sandbox too, and the compiler may read paths outside the repository that lab.toml names.
 //!
-//! Trust is a file in the user's state folder, named by a hash of lab.toml's path and content, or of the repository's path where
-//! there is no lab.toml. The same text in another clone needs trust of its own, because its command starts another script.
+//! Trust is a file in the user's state folder, named by a hash of the real folder of lab.toml, its name and its content as it was
+//! read; where there is no lab.toml, of the repository's path. The same text in another clone needs trust of its own, because its
+//! command starts another script. That also holds for a lab.toml that is a link: what it leads to is in another folder.
 
 #![allow(clippy::disallowed_methods, reason = "the state folder is the user's own")]
 
-use crate::config::Config;
-use crate::project::Project;
+use crate::config::{self, Config};
+use crate::project::{Project, compile_paths};
 use anyhow::{Context, Result, bail};
 use etcetera::{AppStrategy, AppStrategyArgs};
 use std::path::{Path, PathBuf};
 
-/// Environment variable that overrides the state folder, for tests.
+/// Environment variable that overrides the state folder, for tests. An absolute path.
 pub const STATE_DIR: &str = "LAB_STATE_DIR";
 
-/// Whether a project's harness may run.
+/// Whether a run may start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// The built-in harness, or a command that this user trusts.
+    /// Nothing that needs trust, or the user trusts it.
     Given,
-    /// The user has not agreed yet to this command of this lab.toml.
-    Needed { command: String, file: PathBuf },
+    /// The user has not agreed yet.
+    Needed(Box<TrustRequest>),
 }
 
-/// Returns whether the project's harness may run. The error is of a lab.toml that cannot be read, or of a missing home folder.
-pub fn check(project: &Project) -> Result<Trust> {
-    let (Some(command), Some(file)) = (&project.config.harness, &project.config_file) else {
-        return Ok(Trust::Given);
-    };
-    if folder()?.join(name(file)?).exists() {
+/// What a user is asked to trust. Trust belongs to exactly this: [`grant`] looks at no file for what it grants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrustRequest {
+    /// The lab.toml in its real folder, or the repository where there is none.
+    pub place: PathBuf,
+    /// The harness command, which `sh -c` runs in the folder of lab.toml.
+    pub command: Option<String>,
+    /// Paths outside the repository's sources that the compiler may read, because lab.toml names them.
+    pub outside: Vec<PathBuf>,
+    /// Why Linux cannot confine a kernel here. `None` where it can, or where no kernel runs on the cpu device.
+    pub unconfined: Option<String>,
+    mark: TrustMark,
+    /// lab.toml and the work tree that it is in. `None` where there is no lab.toml.
+    config: Option<(PathBuf, PathBuf)>,
+}
+
+/// The name of the file that stands for the trust in a folder and in its lab.toml with one content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrustMark(String);
+
+impl TrustMark {
+    /// The mark of a lab.toml with this content. `folder` is its real folder.
+    pub fn of_config(folder: &Path, content: &[u8]) -> TrustMark {
+        let mut hash = blake3::Hasher::new();
+        let path = folder.join(config::FILE);
+        hash.update(path.as_os_str().as_encoded_bytes()).update(b"\0").update(content);
+        TrustMark(hash.finalize().to_hex().to_string())
+    }
+
+    /// The mark of a repository without a lab.toml. `root` is its real folder.
+    pub fn of_folder(root: &Path) -> TrustMark {
+        let mut hash = blake3::Hasher::new();
+        hash.update(b"folder\0").update(root.as_os_str().as_encoded_bytes());
+        TrustMark(hash.finalize().to_hex().to_string())
+    }
+
+    fn is_granted(&self) -> Result<bool> {
+        Ok(folder()?.join(&self.0).exists())
+    }
+}
+
+/// A line of what the user is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TrustLine {
+    /// A sentence. It may be wrapped at its blanks.
+    Sentence(String),
+    /// A line of a command, or a path: each character counts. Characters that a terminal does not show stand in it by their number.
+    Literal(String),
+}
+
+impl TrustRequest {
+    /// A request that asks for nothing yet. `place` is a lab.toml in its real folder, or a repository without one.
+    pub fn new(place: PathBuf, mark: TrustMark) -> TrustRequest {
+        TrustRequest { place, command: None, outside: Vec::new(), unconfined: None, mark, config: None }
+    }
+
+    /// What a project needs trust for, or would get with it.
+    pub fn of(project: &Project, unconfined: Option<String>) -> TrustRequest {
+        let place = project.config_file.clone().unwrap_or_else(|| project.root.clone());
+        TrustRequest {
+            command: project.config.harness.clone(),
+            outside: compile_paths::of(project).outside,
+            unconfined,
+            config: project.config_file.clone().map(|file| (file, project.root.clone())),
+            ..TrustRequest::new(place, project.trust_mark.clone())
+        }
+    }
+
+    /// What is not trusted yet, as the subject of a sentence.
+    pub fn subject(&self) -> &'static str {
+        if self.command.is_some() { "the harness command" } else { "this folder" }
+    }
+
+    /// The whole of what is asked, without the question.
+    pub fn lines(&self) -> Vec<TrustLine> {
+        let sentence = |text: &str| TrustLine::Sentence(text.to_owned());
+        let path = |path: &Path| TrustLine::Literal(format!("    {}", visible(&path.to_string_lossy())));
+        let mut lines = vec![path(&self.place)];
+        if let Some(command) = &self.command {
+            lines.push(sentence("wants to run a command that you have not trusted yet:"));
+            lines.extend(numbered(command).into_iter().map(TrustLine::Literal));
+            lines.push(sentence("It runs with your rights at every save."));
+        }
+        if let Some(why) = &self.unconfined {
+            lines.push(TrustLine::Sentence(format!(
+                "Kernels of this folder would run on this machine's processor with your rights: they cannot be kept from your \
+                 files here ({}).",
+                visible(why)
+            )));
+        } else if self.command.is_none() {
+            lines.push(sentence(
+                "Kernels of this folder may run without a sandbox, where Linux cannot confine them.",
+            ));
+        }
+        if !self.outside.is_empty() {
+            lines.push(sentence("The compiler may read, outside the repository's sources:"));
+            lines.extend(self.outside.iter().map(|outside| path(outside)));
+        }
+        lines
+    }
+
+    /// [`TrustRequest::lines`] as text for a command's output.
+    pub fn text(&self) -> String {
+        let lines = self.lines().into_iter().map(|line| match line {
+            TrustLine::Sentence(text) | TrustLine::Literal(text) => text,
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Why no run starts, and what to do.
+impl std::fmt::Display for TrustRequest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let place = visible(&self.place.to_string_lossy());
+        match (&self.command, &self.unconfined) {
+            (Some(command), _) if !command.trim_end().contains(['\n', '\r']) => write!(
+                f,
+                "{place} wants to run `{}`, and you have not trusted it yet. Read it, then `lab trust`",
+                visible(command.trim_end())
+            ),
+            (Some(command), _) => {
+                let lines = numbered(command);
+                write!(
+                    f,
+                    "{place} wants to run a command of {} lines, and you have not trusted it yet. Read it, then `lab trust`:\n{}",
+                    lines.len(),
+                    lines.join("\n")
+                )
+            }
+            (None, why) => write!(
+                f,
+                "kernels cannot be kept from your files here ({}), and this folder is not trusted: look at its kernels, then \
+                 `lab trust` lets them run without a sandbox",
+                visible(why.as_deref().unwrap_or("no sandbox"))
+            ),
+        }
+    }
+}
+
+/// The lines of a command, each behind its number.
+fn numbered(command: &str) -> Vec<String> {
+    let lines = command.strip_suffix('\n').unwrap_or(command).split('\n').enumerate();
+    lines.map(|(index, line)| format!("{:>5} │ {}", index + 1, visible(line))).collect()
+}
+
+/// Text in which nothing is hidden: letters, digits and plain ASCII stay, and every other character stands by its number.
+fn visible(text: &str) -> String {
+    // Letters without ink.
+    let blank = |c: char| matches!(c, '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' | '\u{2800}');
+    let stays = |c: char| matches!(c, ' '..='~') || (c.is_alphanumeric() && !blank(c));
+    text.chars().fold(String::new(), |mut out, c| {
+        if stays(c) {
+            out.push(c);
+        } else {
+            out.extend(c.escape_default());
+        }
+        out
+    })
+}
+
+/// Returns whether a run of the project may start. `unconfined` says why Linux cannot confine the kernel, where it cannot; it is
+/// asked only where that matters. The error is of a missing home folder.
+pub fn check(project: &Project, unconfined: impl FnOnce() -> Option<String>) -> Result<Trust> {
+    if is_granted(project)? {
         return Ok(Trust::Given);
     }
-    Ok(Trust::Needed { command: command.clone(), file: file.clone() })
+    let unconfined = if project.external() { None } else { unconfined() };
+    if !project.external() && unconfined.is_none() {
+        return Ok(Trust::Given);
+    }
+    Ok(Trust::Needed(Box::new(TrustRequest::of(project, unconfined))))
 }
 
-/// Returns whether the user trusts the folder of a project: its lab.toml as it is now, or the repository where there is none.
+/// Returns whether the user trusts the folder of a project: its lab.toml as it was read, or the repository where there is none.
 pub fn is_granted(project: &Project) -> Result<bool> {
-    let mark = match &project.config_file {
-        Some(file) => name(file)?,
-        None => name_of_folder(&project.root)?,
-    };
-    Ok(folder()?.join(mark).exists())
+    project.trust_mark.is_granted()
 }
 
-/// Trusts the lab.toml of this project, if its command is still the one that the user was shown. False where there is nothing
-/// to trust.
-pub fn grant(project: &Project) -> Result<bool> {
-    let Some(file) = project.config_file.as_ref().filter(|_| project.external()) else { return Ok(false) };
-    if Config::read(file, &project.root)?.harness != project.config.harness {
-        bail!("{} changed just now: look at its harness command again", file.display());
+/// Trusts what the user was shown. The error says so where lab.toml holds something else by now.
+pub fn grant(request: &TrustRequest) -> Result<()> {
+    if let Some((file, root)) = &request.config {
+        let (_, content) = Config::read_with_content(file, root)?;
+        if TrustMark::of_config(file.parent().unwrap_or(root), content.as_bytes()) != request.mark {
+            bail!("{} changed just now: look at its harness command again", file.display());
+        }
     }
-    grant_file(file)?;
-    Ok(true)
+    remember(&request.mark, &request.place)
 }
 
-/// Trusts this lab.toml with its present content.
-pub fn grant_file(file: &Path) -> Result<()> {
-    remember(&name(file)?, file)
+/// Trusts a lab.toml that the lab has just written with this content. `folder` is its real folder.
+pub fn grant_written(folder: &Path, content: &str) -> Result<()> {
+    remember(&TrustMark::of_config(folder, content.as_bytes()), &folder.join(config::FILE))
 }
 
-/// Trusts a repository without a lab.toml.
-pub fn grant_folder(root: &Path) -> Result<()> {
-    remember(&name_of_folder(root)?, root)
-}
-
-fn remember(mark: &str, what: &Path) -> Result<()> {
+fn remember(mark: &TrustMark, place: &Path) -> Result<()> {
     let folder = folder()?;
     std::fs::create_dir_all(&folder)
-        .and_then(|()| std::fs::write(folder.join(mark), format!("{}\n", what.display())))
+        .and_then(|()| std::fs::write(folder.join(&mark.0), format!("{}\n", place.display())))
         .with_context(|| format!("cannot remember the trust in {}", folder.display()))
 }
 
@@ -82,7 +236,12 @@ fn folder() -> Result<PathBuf> {
 /// The folder for what the lab remembers of this user.
 pub fn state_folder() -> Result<PathBuf> {
     if let Some(given) = std::env::var_os(STATE_DIR) {
-        return Ok(PathBuf::from(given));
+        let given = PathBuf::from(given);
+        // A relative one would be a folder of whatever repository the command runs in.
+        if !given.is_absolute() {
+            bail!("{STATE_DIR} is {}: give it an absolute path", given.display());
+        }
+        return Ok(given);
     }
     let names =
         AppStrategyArgs { top_level_domain: String::new(), author: String::new(), app_name: "lab".into() };
@@ -91,19 +250,42 @@ pub fn state_folder() -> Result<PathBuf> {
     Ok(folders.state_dir().unwrap_or_else(|| folders.data_dir()))
 }
 
-/// Name of the file that stands for the trust in this repository.
-fn name_of_folder(root: &Path) -> Result<String> {
-    let path = root.canonicalize().with_context(|| format!("cannot find {}", root.display()))?;
-    let mut hash = blake3::Hasher::new();
-    hash.update(b"folder\0").update(path.as_os_str().as_encoded_bytes());
-    Ok(hash.finalize().to_hex().to_string())
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Name of the file that stands for the trust in this lab.toml.
-fn name(file: &Path) -> Result<String> {
-    let path = file.canonicalize().with_context(|| format!("cannot find {}", file.display()))?;
-    let content = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    let mut hash = blake3::Hasher::new();
-    hash.update(path.as_os_str().as_encoded_bytes()).update(b"\0").update(&content);
-    Ok(hash.finalize().to_hex().to_string())
+    fn request(command: &str) -> TrustRequest {
+        let mark = TrustMark::of_folder(Path::new("/clone"));
+        TrustRequest {
+            command: Some(command.to_owned()),
+            ..TrustRequest::new("/clone/lab.toml".into(), mark)
+        }
+    }
+
+    #[test]
+    fn each_line_of_a_command_is_shown_and_nothing_in_it_is_hidden() {
+        let hidden = "echo ok\n\u{202e}\u{200b}x\t\u{1b}[2J\u{a0}\u{3164}é漢;\r rm -rf ~";
+        let text = request(hidden).text();
+        assert!(text.contains("    1 │ echo ok\n"), "{text}");
+        let second = r"    2 │ \u{202e}\u{200b}x\t\u{1b}[2J\u{a0}\u{3164}é漢;\r rm -rf ~";
+        assert!(text.contains(second), "{text}");
+        let refusal = request(hidden).to_string();
+        assert!(refusal.contains("a command of 2 lines") && refusal.contains(second), "{refusal}");
+        let one = request("uv run harness.py").to_string();
+        assert_eq!(
+            one,
+            "/clone/lab.toml wants to run `uv run harness.py`, and you have not trusted it yet. Read it, then `lab trust`"
+        );
+    }
+
+    #[test]
+    fn the_mark_is_of_the_folder_and_the_content() {
+        let mark = TrustMark::of_config(Path::new("/a"), b"x");
+        assert_ne!(mark, TrustMark::of_config(Path::new("/b"), b"x"));
+        assert_ne!(mark, TrustMark::of_config(Path::new("/a"), b"y"));
+        assert_ne!(TrustMark::of_folder(Path::new("/a")), TrustMark::of_config(Path::new("/a"), b""));
+        // As earlier versions named it.
+        let earlier = blake3::hash(b"/a/lab.toml\0x").to_hex().to_string();
+        assert_eq!(mark, TrustMark(earlier));
+    }
 }

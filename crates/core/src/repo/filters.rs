@@ -3,8 +3,8 @@
 use super::Project;
 use anyhow::{Context, Result, bail};
 use git2::{AttrCheckFlags, Oid, Repository, build::CheckoutBuilder};
-use lab_system::leftovers::TemporaryFolder;
 use lab_system::root::Root;
+use lab_system::temporary::TemporaryFolder;
 use std::io::Write;
 use std::path::Path;
 

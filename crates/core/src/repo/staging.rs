@@ -4,8 +4,8 @@ use super::{CommitFile, Repo, blob_in, head_commit, locks, user_index};
 use crate::disk::space;
 use anyhow::{Context, Result, bail};
 use git2::{Index, Oid};
-use lab_system::leftovers::TemporaryFolder;
 use lab_system::root::Root;
+use lab_system::temporary::TemporaryFolder;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
@@ -93,7 +93,7 @@ fn replace(repo: &Repo, files: &[CommitFile]) -> Result<Vec<String>> {
     if changed.iter().any(wrong) {
         bail!("git reported no error, but it is not written: is the disk full?");
     }
-    rename(&copy, &path).with_context(|| format!("cannot write {}", path.display()))?;
+    rustix::fs::rename(&copy, &path).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(notes)
 }
 
@@ -109,11 +109,6 @@ fn copy_with_time(repo: &Repo, folder: &Path) -> std::io::Result<()> {
     let mut copy = Root::new(folder).create(name)?;
     copy.write_all(&bytes)?;
     copy.set_modified(files.metadata(name)?.modified()?)
-}
-
-#[allow(clippy::disallowed_methods, reason = "both are in git's own folder")]
-fn rename(from: &Path, to: &Path) -> std::io::Result<()> {
-    std::fs::rename(from, to)
 }
 
 /// An entry without times, which git compares with the file the next time it looks.

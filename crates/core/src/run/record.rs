@@ -149,6 +149,9 @@ pub struct Record {
     pub inputs: Vec<InputFile>,
     /// The harness command that ran; `built-in` for the built-in harness.
     pub command: String,
+    /// The device that was asked for: `auto`, `cpu`, `cuda:1`. `None` in the records of an older lab.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
     pub ended: Option<Timestamp>,
     /// Seconds from the start of the run to its end.
     pub seconds: Option<f64>,
@@ -199,6 +202,7 @@ impl Record {
             start,
             inputs,
             command,
+            target: None,
             ended: None,
             seconds: None,
             ending: None,

@@ -8,7 +8,7 @@ use crate::objective::Objective;
 use crate::run::Ending;
 use crate::text::{figures, signal};
 use lab_protocol::Exit;
-use lab_protocol::report::{Measure, Report, Severity};
+use lab_protocol::report::{Measure, Report, Severity, Stage};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -24,9 +24,18 @@ pub enum Outcome {
     Crash,
     /// No verdict belongs to the bytes: they changed during an external run, or a newer save ended the run.
     Void,
+    /// The run ended without a verdict, and the kernel is not to blame: the problem, its reference, the harness, the driver
+    /// or the machine failed. Such a run has no number of its own.
+    #[serde(rename = "not_judged")]
+    NotJudged,
 }
 
 impl Outcome {
+    /// Whether there is a verdict on the bytes: not for a void run, and not where nothing was judged.
+    pub fn is_verdict(self) -> bool {
+        matches!(self, Outcome::Pass | Outcome::Fail | Outcome::Crash)
+    }
+
     /// The word for the user. [`Verdict::word`] also tells a failed build from a crash.
     pub fn word(self) -> &'static str {
         match self {
@@ -34,6 +43,7 @@ impl Outcome {
             Outcome::Fail => "FAIL",
             Outcome::Crash => "CRASH",
             Outcome::Void => "VOID",
+            Outcome::NotJudged => "NOT JUDGED",
         }
     }
 
@@ -44,6 +54,7 @@ impl Outcome {
             Outcome::Fail => "✗",
             Outcome::Crash => "☠",
             Outcome::Void => "∅",
+            Outcome::NotJudged => "–",
         }
     }
 }
@@ -63,7 +74,7 @@ pub struct Verdict {
     pub outcome: Outcome,
     /// One sentence: which gate failed, what the crash was, why the run is void. Empty on a pass.
     pub why: String,
-    /// The build did not succeed (a crash with diagnostics).
+    /// The build did not succeed (a crash with diagnostics, as records and the ledger have it).
     pub build_failed: bool,
     /// The objective with its interval; only of a passing run.
     pub objective: Option<Measure>,
@@ -148,8 +159,55 @@ pub fn judge(facts: &Facts) -> Verdict {
     }
 }
 
+/// Whether the harness says that the kernel does not build. One of the user's own says so by `build: failed` or by its exit
+/// code, and a verdict that it printed goes before both.
 fn not_built(facts: &Facts) -> bool {
-    !facts.external && facts.ending == Ending::Exited(Exit::NotBuilt as i32)
+    let by_code = facts.ending == Ending::Exited(Exit::NotBuilt as i32);
+    if !facts.external {
+        return by_code;
+    }
+    let by_line = facts.report.build_failed() && matches!(facts.ending, Ending::Exited(_));
+    facts.report.correctness().is_none() && (by_code || by_line)
+}
+
+/// Why nothing was judged, if the kernel is not to blame for that. What a harness of the user's own said about the kernel
+/// goes before.
+fn not_judged(facts: &Facts) -> Option<String> {
+    let report = facts.report;
+    let at_fault = report.fault().is_some();
+    let code = match facts.ending {
+        // The lab's own line in the log says what failed and why.
+        Ending::NotStarted => return Some(own_words(facts)),
+        // The built-in harness limits builds and launches itself. What took too long is the reference.
+        Ending::TimedOut if !facts.external && report.stage() == Some(Stage::Reference) => {
+            return Some("the reference did not end in time".to_owned());
+        }
+        Ending::Exited(code) => code,
+        _ => return None,
+    };
+    if report.correctness().is_some() {
+        return None;
+    }
+    if let Some(reason) = report.value("stopped").filter(|_| at_fault) {
+        return Some(reason.to_owned());
+    }
+    match code {
+        _ if code == Exit::NOT_JUDGED as i32 || at_fault => {
+            Some(or_last_words(&format!("the harness judged nothing (exit code {code})"), facts))
+        }
+        127 if facts.external => {
+            Some(or_last_words("the harness command was not found (exit code 127)", facts))
+        }
+        126 if facts.external => {
+            Some(or_last_words("the harness command cannot be run (exit code 126)", facts))
+        }
+        _ => None,
+    }
+}
+
+/// The line that the lab itself wrote into the log.
+fn own_words(facts: &Facts) -> String {
+    facts.last_words.strip_prefix("lab: ").unwrap_or(facts.last_words).to_owned()
 }
 
 fn outcome(facts: &Facts) -> (Outcome, String) {
@@ -165,6 +223,9 @@ fn outcome(facts: &Facts) -> (Outcome, String) {
         );
     }
     let crash = |why: String| (Outcome::Crash, why);
+    if let Some(why) = not_judged(facts).filter(|_| !not_built(facts)) {
+        return (Outcome::NotJudged, why);
+    }
     match facts.ending {
         Ending::TimedOut => {
             return crash(format!("it ran longer than time_limit_s = {}", facts.time_limit_s));
@@ -179,9 +240,7 @@ fn outcome(facts: &Facts) -> (Outcome, String) {
             return crash(format!("the harness was ended by {}", signal::name(signal)));
         }
         // The lab's own line in the log says what failed and why.
-        Ending::NotStarted | Ending::Unknown => {
-            return crash(facts.last_words.strip_prefix("lab: ").unwrap_or(facts.last_words).to_owned());
-        }
+        Ending::NotStarted | Ending::Unknown => return crash(own_words(facts)),
         Ending::Exited(_) | Ending::Superseded => {}
     }
     if not_built(facts) {
@@ -192,9 +251,6 @@ fn outcome(facts: &Facts) -> (Outcome, String) {
         _ => 0,
     };
     match (report.correctness(), report.failing_gate()) {
-        (None, _) if facts.external && code == 127 => {
-            crash(or_last_words("the harness command was not found (exit code 127)", facts))
-        }
         (None, _) => crash(or_last_words(&format!("no correctness: line (exit code {code})"), facts)),
         (Some(_), Some(gate)) => {
             let (value, limit) = figures::pair(gate.value, gate.limit);
@@ -281,6 +337,7 @@ impl Verdict {
             Outcome::Fail => Exit::Wrong,
             Outcome::Crash if self.build_failed => Exit::NotBuilt,
             Outcome::Crash | Outcome::Void => Exit::Crashed,
+            Outcome::NotJudged => Exit::NOT_JUDGED,
         }
     }
 }
@@ -337,8 +394,20 @@ mod tests {
         check(
             "sh: 1: uvv: not found",
             Ending::Exited(127),
-            "CRASH the harness command was not found (exit code 127): sh: 1: uvv: not found",
+            "NOT JUDGED the harness command was not found (exit code 127): sh: 1: uvv: not found",
         );
+        check("correctness: fail", Ending::Exited(127), "FAIL correctness: fail");
+        check(
+            "sh: 1: ./h: Permission denied",
+            Ending::Exited(126),
+            "NOT JUDGED the harness command cannot be run (exit code 126): sh: 1: ./h: Permission denied",
+        );
+        check("no GPU", Ending::Exited(64), "NOT JUDGED the harness judged nothing (exit code 64): no GPU");
+        check("fault: lab; stopped: no GPU", Ending::Exited(1), "NOT JUDGED no GPU");
+        check("correctness: fail", Ending::Exited(64), "FAIL correctness: fail");
+        check("fault: lab", Ending::TimedOut, "CRASH it ran longer than time_limit_s = 60");
+        check("stage: reference", Ending::TimedOut, "CRASH it ran longer than time_limit_s = 60");
+        check("lab: the disk is full", Ending::NotStarted, "NOT JUDGED the disk is full");
         check(
             "correctness: pass",
             Ending::Signalled(11),
@@ -350,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_built_in_harness_can_say_that_it_did_not_build() {
+    fn what_does_not_build_is_a_build_error() {
         let log = "kernel.cu:3:1: error: 'x' was not declared\n";
         let built_in = judged(log, Ending::Exited(2), false);
         assert!(built_in.build_failed);
@@ -360,9 +429,33 @@ mod tests {
         );
         assert_eq!(built_in.why, "kernel.cu:3: 'x' was not declared");
         assert_eq!(built_in.exit(), Exit::NotBuilt);
-        assert!(!judged(log, Ending::Exited(2), true).build_failed);
+        let own = |more: &str, ending| judged(&format!("{log}{more}"), ending, true);
+        for (more, code) in [("", 2), ("build: failed\n", 0), ("build: failed\n", 1), ("build: failed\n", 64)]
+        {
+            let own = own(more, Ending::Exited(code));
+            assert_eq!((own.word(), own.exit()), ("BUILD ERROR", Exit::NotBuilt), "{more} {code}");
+            assert_eq!(own.why, "kernel.cu:3: 'x' was not declared");
+        }
+        assert_eq!(own("correctness: fail", Ending::Exited(2)).word(), "FAIL");
+        assert_eq!(own("build: failed\n", Ending::TimedOut).word(), "CRASH");
+        assert_eq!(own("build: failed\n", Ending::Signalled(11)).word(), "CRASH");
+        assert_eq!(own("build: failed\nbuild: 0.4\ncorrectness: pass", Ending::Exited(0)).word(), "PASS");
+        assert_eq!(judged("", Ending::Exited(2), true).why, "it does not build");
         let stopped = judged("stopped: kernel.cu has no entry\n", Ending::Exited(3), false);
         assert_eq!(stopped.why, "kernel.cu has no entry");
+    }
+
+    #[test]
+    fn a_fault_of_the_problem_or_the_machine_is_not_judged() {
+        let log = "stage: reference\nfault: problem\nstopped: reference.cu: it hangs\n";
+        let verdict = judged(log, Ending::Exited(64), false);
+        assert_eq!((verdict.outcome, verdict.word()), (Outcome::NotJudged, "NOT JUDGED"));
+        assert_eq!((verdict.why.as_str(), verdict.exit()), ("reference.cu: it hangs", Exit::NOT_JUDGED));
+        let late = judged("stage: reference\n", Ending::TimedOut, false);
+        assert_eq!(late.outcome, Outcome::NotJudged);
+        assert_eq!(judged("stage: verify\n", Ending::TimedOut, false).outcome, Outcome::Crash);
+        let written = serde_json::to_string(&late.outcome).expect("written");
+        assert_eq!(written, "\"not_judged\"");
     }
 
     #[test]

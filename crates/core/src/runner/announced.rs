@@ -9,8 +9,10 @@ use crate::repo::{self, Repo};
 use crate::run::record::{Record, Sandbox};
 use crate::run::verdict::{self, Change, Facts, Outcome, Verdict};
 use crate::run::{Ending, RunId, RunStart};
+use crate::runner::duplicate::{self, Duplicate};
 use crate::runner::event::RunEvent;
 use crate::runner::follow::Follow;
+use crate::runner::log_link;
 use crate::runner::process::{self, Control, RunningProcess};
 use crate::runner::spec::{RunSpec, limits, with_incumbent, withheld};
 use crate::runner::standby::Standby;
@@ -22,6 +24,7 @@ use lab_protocol::report::{Measure, Report};
 use lab_system::root::Access;
 use std::fs::File;
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Instant;
@@ -76,6 +79,17 @@ impl<'a> Announced<'a> {
 
     pub(super) fn inputs(&self) -> Arc<Inputs> {
         Arc::clone(&self.inputs)
+    }
+
+    /// The run of another process that this one would repeat.
+    pub(super) fn duplicate(&self) -> Option<Duplicate> {
+        duplicate::find(self.project, &self.repo, &self.store, &self.record)
+    }
+
+    /// Removes the run again, before anybody was told of it. Returns its record.
+    pub(super) fn withdraw(self) -> Record {
+        self.store.remove(self.id());
+        self.record
     }
 
     pub(super) fn start(&self) -> &RunStart {
@@ -152,19 +166,33 @@ impl<'a> Announced<'a> {
             self.caveats.push(format!("the record is not signed, so the run cannot be decided: {why}"));
         }
         verdict.caveats.append(&mut self.caveats);
+        let is_judged = verdict.outcome != Outcome::NotJudged;
         self.record.verdict = Some(verdict);
-        if let Err(error) = self.store.write(&self.record)
+        let folder = if is_judged { self.store.folder(self.id()) } else { self.set_aside() };
+        if let Err(error) = self.store.write_in(&folder, &self.record)
             && let Some(verdict) = &mut self.record.verdict
         {
             // The verdict stands, but nobody can decide the run: later commands do not find its record.
             verdict.caveats.push(format!("this verdict is not recorded: {error:#}"));
         }
-        let folder = self.store.folder(self.id());
         for copies in [TREE, INCUMBENT] {
             // A copy that stays costs disk space and nothing else.
             let _ = self.store.files().remove_dir_all(&folder.join(copies));
         }
         self.record
+    }
+
+    /// Takes a run that was not judged out of the runs, so that it uses up no number. The link beside lab.toml follows its
+    /// log. Where the folder cannot be moved it stays, and the run keeps its number.
+    fn set_aside(&self) -> PathBuf {
+        let id = self.id();
+        match self.store.set_aside(id) {
+            Ok(folder) => {
+                log_link::point_to(self.project, &folder);
+                folder
+            }
+            Err(_) => self.store.folder(id),
+        }
     }
 
     /// Adds a caveat, once.
@@ -177,11 +205,16 @@ impl<'a> Announced<'a> {
     /// Starts the harness on the inputs.
     fn start_harness(&mut self) -> io::Result<RunningProcess> {
         let (project, spec) = (self.project, self.spec);
-        if let Some(line) = &project.config.harness {
-            return process::start(spec.external(project, line), Stdio::null());
-        }
         let folder = self.store.folder(self.id());
         let (tree, incumbent) = (folder.join(TREE), folder.join(INCUMBENT));
+        if let Some(line) = &project.config.harness {
+            // Its own business is on which device it compares the two.
+            if let Err(error) = repo::write_incumbent(&self.repo, project, &incumbent) {
+                self.caveat(format!("the harness did not get the incumbent: {error:#}"));
+            }
+            let file = Some(incumbent.join(&project.kernel_name)).filter(|file| file.is_file());
+            return process::start(spec.external(project, line, &folder, file.as_deref()), Stdio::null());
+        }
         if let Some(text) = withheld(project) {
             self.follow.say(&text);
         }
@@ -291,7 +324,8 @@ fn create_files(
         external: project.external(),
     };
     let command = project.config.harness.clone().unwrap_or_else(|| "built-in".to_owned());
-    let record = Record::begun(start, inputs.files(), command);
+    let record =
+        Record { target: Some(spec.target(project)), ..Record::begun(start, inputs.files(), command) };
     store.write(&record)?;
     Ok((log, record))
 }
@@ -325,7 +359,6 @@ mod tests {
     use super::*;
     use crate::run::Reason;
     use std::fs;
-    use std::path::PathBuf;
 
     #[test]
     fn a_log_on_a_full_disk_is_a_caveat() {

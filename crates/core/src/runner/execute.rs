@@ -1,27 +1,26 @@
 //! One run from its start to its verdict, on the calling thread.
 
-use crate::inputs::KernelError;
+use crate::inputs::{Inputs, KernelError};
 use crate::project::Project;
-use crate::project::trust::{self, Trust};
+use crate::project::trust::{self, Trust, TrustRequest};
+use crate::run::Reason;
 use crate::run::record::Record;
-use crate::run::{Reason, RunId};
+use crate::run::verdict::{Outcome, Verdict};
 use crate::runner::announced::Announced;
+use crate::runner::duplicate::{self, Followed};
 use crate::runner::event::RunEvent;
+use crate::runner::log_link;
 use crate::runner::process::Control;
 use crate::runner::spec::RunSpec;
-use crate::store::LOG;
+use crate::store::RunStore;
 use lab_protocol::Exit;
-use std::fs;
-use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Why no run started.
 #[derive(Debug, thiserror::Error)]
 pub enum NotRun {
-    #[error(
-        "{} wants to run `{command}`, and you have not trusted it yet. Read it, then `lab trust`",
-        file.display()
-    )]
-    NeedsTrust { command: String, file: PathBuf },
+    #[error("{0}")]
+    NeedsTrust(Box<TrustRequest>),
     #[error("{0}")]
     NoProblem(String),
     #[error(transparent)]
@@ -34,33 +33,83 @@ impl NotRun {
     /// The exit code of `lab run` and `lab check`.
     pub fn exit(&self) -> Exit {
         match self {
-            NotRun::NeedsTrust { .. } | NotRun::NoProblem(_) => Exit::Usage,
+            NotRun::NeedsTrust(_) | NotRun::NoProblem(_) => Exit::Usage,
             NotRun::Kernel(_) => Exit::NotBuilt,
-            NotRun::Failed(_) => Exit::Crashed,
+            NotRun::Failed(_) => Exit::NOT_JUDGED,
         }
     }
 }
 
 /// Runs the harness once, without a standby judge, and returns the record with its verdict. `tell` gets
-/// [`RunEvent::Started`] and then [`RunEvent::Progress`]. An error means that no run was announced.
+/// [`RunEvent::Started`] and then [`RunEvent::Progress`]; [`RunEvent::Joined`] comes first where another process judges the
+/// same inputs. An error means that no run was announced.
 pub fn execute(
     project: &Project,
     spec: &RunSpec,
     control: &Control,
     mut tell: impl FnMut(RunEvent),
 ) -> Result<Record, NotRun> {
-    let run = announce(project, spec, &mut tell)?;
-    Ok(run.judge(None, control, &mut tell))
+    match begin(project, spec, control, &mut tell)? {
+        Begun::Own(run) => Ok(run.judge(None, control, &mut tell)),
+        Begun::Joined(record) | Begun::Left(record) => Ok(*record),
+    }
 }
 
-/// Checks that a run may start, creates it on disk, and announces it by [`RunEvent::Started`].
-pub(super) fn announce<'a>(
+/// How a run began.
+pub(super) enum Begun<'a> {
+    /// It was announced.
+    Own(Announced<'a>),
+    /// Another process judged these inputs.
+    Joined(Box<Record>),
+    /// Another process judges these inputs, and following it was ended. The record is that of no run.
+    Left(Box<Record>),
+}
+
+/// Announces a run; where another process judges the same inputs, follows that run to its end instead.
+pub(super) fn begin<'a>(
     project: &'a Project,
     spec: &'a RunSpec,
+    control: &Control,
     tell: &mut dyn FnMut(RunEvent),
-) -> Result<Announced<'a>, NotRun> {
-    if let Trust::Needed { command, file } = trust::check(project)? {
-        return Err(NotRun::NeedsTrust { command, file });
+) -> Result<Begun<'a>, NotRun> {
+    let mut looks = true;
+    loop {
+        let inputs = inputs_of(project, spec)?;
+        let lock = duplicate::lock(project);
+        let run = Announced::create(project, spec, inputs)?;
+        let duplicate = if looks { run.duplicate() } else { None };
+        let Some(duplicate) = duplicate else {
+            drop(lock);
+            log_link::point_to(project, &RunStore::new(&project.lab_dir).folder(run.start().id));
+            tell(RunEvent::Started(Box::new(run.start().clone())));
+            return Ok(Begun::Own(run));
+        };
+        let mut own = run.withdraw();
+        drop(lock);
+        let id = duplicate.start().id;
+        tell(RunEvent::Joined(Box::new(duplicate.start().clone())));
+        match duplicate.follow(project, control, tell) {
+            Followed::Ended(mut record) => {
+                if spec.reason == Reason::Command {
+                    duplicate::claim(project, &mut record);
+                }
+                return Ok(Begun::Joined(record));
+            }
+            // It has no verdict, so these inputs are judged here.
+            Followed::Gone => looks = false,
+            Followed::Left => {
+                tell(RunEvent::Left(id));
+                own.verdict = Some(Verdict::bare(Outcome::Void, format!("run {id} of these bytes goes on")));
+                return Ok(Begun::Left(Box::new(own)));
+            }
+        }
+    }
+}
+
+/// Checks that a run may start, and returns its inputs. Writes nothing.
+fn inputs_of(project: &Project, spec: &RunSpec) -> Result<Arc<Inputs>, NotRun> {
+    if let Trust::Needed(request) = trust::check(project, || spec.unconfined(project))? {
+        return Err(NotRun::NeedsTrust(request));
     }
     if let Some(line) = project.config.harness.as_ref().filter(|_| spec.reason == Reason::Check) {
         return Err(NotRun::NoProblem(format!(
@@ -71,10 +120,7 @@ pub(super) fn announce<'a>(
     if let Some(why) = no_problem(project) {
         return Err(NotRun::NoProblem(why));
     }
-    let run = Announced::create(project, spec, inputs)?;
-    point_to_log(project, run.start().id);
-    tell(RunEvent::Started(Box::new(run.start().clone())));
-    Ok(run)
+    Ok(inputs)
 }
 
 /// A message for the user where neither problem.toml nor a harness command says how to judge the kernel.
@@ -94,21 +140,4 @@ fn no_problem(project: &Project) -> Option<String> {
             file.strip_prefix(&project.root).unwrap_or(file).display()
         ),
     })
-}
-
-/// Makes `run.log` beside lab.toml a link to the log of this run, for `grep`. A file or link of the user's by that name
-/// stays. The link is relative, so that the repository can be moved.
-fn point_to_log(project: &Project, id: RunId) {
-    let up = project.home.strip_prefix(&project.root).map_or(0, |inside| inside.components().count());
-    let target = format!("{}.lab/runs/{id}/{LOG}", "../".repeat(up));
-    let link = project.home.join(LOG);
-    match fs::read_link(&link) {
-        Ok(old) if old.to_string_lossy().contains(".lab/runs/") => {
-            let _ = project.files().remove_file(&link);
-        }
-        Ok(_) => return,
-        Err(_) if link.exists() => return,
-        Err(_) => {}
-    }
-    let _ = std::os::unix::fs::symlink(target, &link);
 }

@@ -187,12 +187,13 @@ fn is_diagnostic(raw: &[u8]) -> bool {
 /// Whether a result line is a fact of the run. `sh: 1: nvc: not found` has the form of a result line, but is a message for
 /// people.
 fn is_figure(raw: &[u8]) -> bool {
-    const OF_THE_PROTOCOL: [&str; 8] =
-        ["caveat", "correctness", "device", "progress", "stage", "stopped", "workload", "compiler"];
+    const OF_THE_PROTOCOL: [&str; 9] =
+        ["caveat", "correctness", "device", "fault", "progress", "stage", "stopped", "workload", "compiler"];
     let text = String::from_utf8_lossy(raw);
     parse(text.trim_end()).is_some_and(|entry| {
         OF_THE_PROTOCOL.contains(&entry.key)
             || entry.key.ends_with("_series")
+            || (entry.key == "build" && entry.value == "failed")
             || number(first_word(entry.value)).is_some()
     })
 }

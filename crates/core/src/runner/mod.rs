@@ -1,10 +1,12 @@
 //! Starts harnesses, one at a time, and reports their runs by events. A newer start ends the older run.
 
 mod announced;
+mod duplicate;
 pub mod event;
 pub mod execute;
 pub mod follow;
 pub mod held_out;
+mod log_link;
 pub mod process;
 pub mod spec;
 pub mod standby;
@@ -12,11 +14,12 @@ pub mod supervise;
 
 use crate::inputs::Inputs;
 use crate::project::Project;
+use crate::project::trust::{self, Trust};
 use crate::run::Reason;
 use crate::run::record::Record;
-use crate::runner::execute::NotRun;
+use crate::runner::execute::{Begun, NotRun};
 use crate::runner::process::Control;
-use crate::runner::spec::{RunSpec, own_program};
+use crate::runner::spec::{Confinement, RunSpec, own_program};
 use crate::runner::standby::Standby;
 use std::collections::HashSet;
 use std::io;
@@ -37,6 +40,7 @@ struct Shared {
     state: Mutex<State>,
     wake: Condvar,
     program: PathBuf,
+    confinement: Confinement,
     /// Whether a judge is kept on standby for the next run.
     keeps_standby: bool,
 }
@@ -59,24 +63,35 @@ enum Task {
 
 impl Runner {
     /// The runner of a screen: while nothing runs, the next run's judge is on standby.
-    pub fn new(project: Arc<Project>, sink: Sink) -> io::Result<Runner> {
-        Runner::with_standby(project, own_program(), sink)
+    pub fn new(project: Arc<Project>, confinement: Confinement, sink: Sink) -> io::Result<Runner> {
+        Runner::begin(project, own_program(), confinement, true, sink)
     }
 
     /// Like [`Runner::new`], with another executable that has the lab's hidden subcommands.
     pub fn with_standby(project: Arc<Project>, program: PathBuf, sink: Sink) -> io::Result<Runner> {
-        Runner::begin(project, program, true, sink)
+        Runner::begin(project, program, |_| None, true, sink)
     }
 
     /// A runner without a standby judge.
     pub fn with_program(project: Arc<Project>, program: PathBuf, sink: Sink) -> io::Result<Runner> {
-        Runner::begin(project, program, false, sink)
+        Runner::begin(project, program, |_| None, false, sink)
     }
 
-    fn begin(project: Arc<Project>, program: PathBuf, keeps_standby: bool, sink: Sink) -> io::Result<Runner> {
+    fn begin(
+        project: Arc<Project>,
+        program: PathBuf,
+        confinement: Confinement,
+        keeps_standby: bool,
+        sink: Sink,
+    ) -> io::Result<Runner> {
         let state = State { project, current: None, next: None, check_standby: false, quit: false };
-        let shared =
-            Arc::new(Shared { state: Mutex::new(state), wake: Condvar::new(), program, keeps_standby });
+        let shared = Arc::new(Shared {
+            state: Mutex::new(state),
+            wake: Condvar::new(),
+            program,
+            confinement,
+            keeps_standby,
+        });
         let of_thread = shared.clone();
         let thread = std::thread::Builder::new().name("runner".into()).spawn(move || {
             let (latest, told) = (Latest::default(), HashSet::new());
@@ -156,7 +171,7 @@ impl Shared {
     }
 
     fn spec(&self, spec: impl Into<RunSpec>) -> RunSpec {
-        RunSpec { program: self.program.clone(), ..spec.into() }
+        RunSpec { program: self.program.clone(), confinement: self.confinement, ..spec.into() }
     }
 
     /// Waits for the next task; a run comes before a check of the standby judge. `None` when the runner is dropped.
@@ -197,13 +212,14 @@ impl Thread<'_> {
             };
             let reason = spec.reason;
             // A check leaves the standby judge to the next run.
-            let ready = if reason == Reason::Check { None } else { standby.take() };
-            let ended = match self.run(ready, &project, &spec) {
-                Ok(record) => RunEvent::Ended(Box::new(record)),
-                Err(NotRun::NeedsTrust { command, file }) => RunEvent::NeedsTrust { reason, command, file },
-                Err(error) => RunEvent::NotStarted { reason, why: error.to_string() },
-            };
-            self.tell(ended);
+            let mut none = None;
+            let ready = if reason == Reason::Check { &mut none } else { &mut standby };
+            match self.run(ready, &project, &spec) {
+                Ok(Some(record)) => self.tell(RunEvent::Ended(record)),
+                Ok(None) => {}
+                Err(NotRun::NeedsTrust(request)) => self.tell(RunEvent::NeedsTrust { reason, request }),
+                Err(error) => self.tell(RunEvent::NotStarted { reason, why: error.to_string() }),
+            }
             self.shared.lock().current = None;
             standby = standby.or_else(|| self.standby());
         }
@@ -226,6 +242,10 @@ impl Thread<'_> {
             state.project.clone()
         };
         let spec = self.shared.spec(Reason::Saved);
+        // Before the user has agreed, no process of this folder starts. The run itself asks.
+        if !matches!(trust::check(&project, || spec.unconfined(&project)), Ok(Trust::Given)) {
+            return None;
+        }
         let inputs = self.latest.of(&project, &spec)?;
         Standby::start(&project, &spec, &inputs).unwrap_or_else(|error| {
             let why = format!(
@@ -241,12 +261,14 @@ impl Thread<'_> {
         standby.fits(&project, &self.shared.spec(Reason::Saved))
     }
 
+    /// Runs the harness, or follows another process that judges the same inputs. Returns the record; `None` where a run that
+    /// was followed goes on. Takes the standby judge only for a run of its own.
     fn run(
         &mut self,
-        standby: Option<Standby>,
+        standby: &mut Option<Standby>,
         project: &Arc<Project>,
         spec: &RunSpec,
-    ) -> Result<Record, NotRun> {
+    ) -> Result<Option<Box<Record>>, NotRun> {
         let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
         {
             let mut state = self.shared.lock();
@@ -256,8 +278,14 @@ impl Thread<'_> {
                 control.end();
             }
         }
-        let run = execute::announce(project, spec, &mut |event| self.tell(event))?;
-        self.latest.0 = Some((Arc::clone(project), run.inputs()));
-        Ok(run.judge(standby, &control, &mut |event| self.tell(event)))
+        match execute::begin(project, spec, &control, &mut |event| self.tell(event))? {
+            Begun::Own(run) => {
+                self.latest.0 = Some((Arc::clone(project), run.inputs()));
+                let ready = standby.take();
+                Ok(Some(Box::new(run.judge(ready, &control, &mut |event| self.tell(event)))))
+            }
+            Begun::Joined(record) => Ok(Some(record)),
+            Begun::Left(_) => Ok(None),
+        }
     }
 }

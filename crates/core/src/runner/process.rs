@@ -48,6 +48,15 @@ impl Control {
     pub fn is_ended(&self) -> bool {
         self.ended.load(Ordering::SeqCst)
     }
+
+    /// Waits for at most this long. Returns whether the run is to end.
+    pub(super) fn wait(&self, limit: Duration) -> bool {
+        let mut fds = [PollFd::new(&self.wake, PollFlags::IN)];
+        let limit = Timespec::try_from(limit).ok();
+        // A signal only makes the wait shorter.
+        let _ = poll(&mut fds, limit.as_ref());
+        self.is_ended()
+    }
 }
 
 /// Limits of a run besides that of its output, which [`Follow`] knows.

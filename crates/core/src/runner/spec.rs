@@ -37,7 +37,12 @@ pub struct RunSpec {
     pub tools: Vec<Tool>,
     /// The executable with the lab's hidden subcommands.
     pub program: PathBuf,
+    /// Says why this machine cannot confine kernels on a device.
+    pub confinement: Confinement,
 }
+
+/// Returns why this machine cannot confine a kernel on a device. `None` where it can, and where a kernel has no rights to lose.
+pub type Confinement = fn(Target) -> Option<String>;
 
 impl From<Reason> for RunSpec {
     fn from(reason: Reason) -> Self {
@@ -48,7 +53,13 @@ impl From<Reason> for RunSpec {
 impl RunSpec {
     /// A run of the files on disk, on the device of lab.toml, by this executable.
     pub fn new(reason: Reason) -> Self {
-        RunSpec { reason, inputs: None, device: None, tools: Vec::new(), program: own_program() }
+        let confinement: Confinement = |_| None;
+        RunSpec { reason, inputs: None, device: None, tools: Vec::new(), program: own_program(), confinement }
+    }
+
+    /// Why the kernel cannot be confined on the run's device.
+    pub(super) fn unconfined(&self, project: &Project) -> Option<String> {
+        (self.confinement)(self.device(project))
     }
 
     /// The files to judge. They are read now where the spec brings none, or brings another kernel's: lab.toml may name
@@ -64,14 +75,31 @@ impl RunSpec {
         self.device.unwrap_or(project.config.device)
     }
 
-    /// The command that runs the user's harness command `line`, so that it ends with this process.
-    pub fn external(&self, project: &Project, line: &str) -> Command {
+    /// The word of the device that is asked for.
+    pub(super) fn target(&self, project: &Project) -> String {
+        self.device(project).to_string()
+    }
+
+    /// The command that runs the user's harness command `line`, so that it ends with this process. `run_dir` is the folder of
+    /// the run, `incumbent` a file with the incumbent's bytes.
+    pub fn external(
+        &self,
+        project: &Project,
+        line: &str,
+        run_dir: &Path,
+        incumbent: Option<&Path>,
+    ) -> Command {
         let mut command = Command::new(&self.program);
         let own = std::process::id().to_string();
         command.arg0("lab").args(["supervise", "--parent", &own, "--", line]);
         command.current_dir(&project.home);
         command.env("PYTHONUNBUFFERED", "1");
         command.env("LAB_KERNEL", &project.kernel).env("LAB_DEVICE", self.device(project).to_string());
+        command.env("LAB_RUN_DIR", run_dir);
+        match incumbent {
+            Some(file) => command.env("LAB_INCUMBENT", file),
+            None => command.env_remove("LAB_INCUMBENT"),
+        };
         command
     }
 
@@ -85,7 +113,7 @@ impl RunSpec {
         command.args(["--shown-as", &project.kernel_name, "--device", &self.device(project).to_string()]);
         command.args(["--time-limit", &project.config.time_limit_s.to_string()]);
         command.args(self.measure_arguments(project));
-        for option in &project.config.compile.options {
+        for option in project.config.compile.options.given() {
             command.arg(format!("--option={option}"));
         }
         confine(&mut command, project, tree);

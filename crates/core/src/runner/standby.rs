@@ -1,7 +1,7 @@
 //! A judge that is started before its run. While nobody saves, it opens the device, precompiles the headers and prepares
 //! the reference, so that a save waits for none of that. Like every judge it judges once.
 //!
-//! Its files are a copy in `.lab/standby/`. When the run comes, only the kernel's copy is replaced: where any other file
+//! Its files are a copy in `.lab/standby/KEY/`, a folder for each kernel. When the run comes, only the kernel's copy is replaced: where any other file
 //! differs by then, or HEAD holds another incumbent, the run starts a judge of its own.
 
 use crate::inputs::Inputs;
@@ -98,11 +98,11 @@ impl Standby {
 }
 
 fn tree(project: &Project) -> PathBuf {
-    project.lab_dir.join("standby")
+    project.lab_dir.join("standby").join(project.kernel_key())
 }
 
 fn incumbent_tree(project: &Project) -> PathBuf {
-    project.lab_dir.join("incumbent")
+    project.lab_dir.join("incumbent").join(project.kernel_key())
 }
 
 fn command(project: &Project, spec: &RunSpec) -> Command {

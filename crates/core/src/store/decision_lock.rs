@@ -96,6 +96,12 @@ impl Drop for DecisionLock {
     }
 }
 
+/// Keeps others from deciding while the returned file is open; `None` while another process decides. For a change of a record
+/// that is no decision: nothing is noted in the file.
+pub fn hold_if_free(project: &Project) -> io::Result<Option<File>> {
+    project.files().take_lock(&path(&project.lab_dir), Access::ReadAppend)
+}
+
 /// The runs whose records decisions wrote, in the order in which they were written: a run may stand there several times.
 pub fn written(files: &Root, lab_dir: &Path) -> Vec<RunId> {
     let text = files.read_text(&path(lab_dir), READ_LIMIT).unwrap_or_default();

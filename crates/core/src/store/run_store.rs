@@ -21,12 +21,16 @@ const RECORD: &str = "record.json";
 /// The log's name in a run's folder, and of the link beside lab.toml that points to the last run's log.
 pub const LOG: &str = "run.log";
 
+/// The folder in `.lab` with the record and the log of the last run that was not judged.
+const NOT_JUDGED: &str = "not-judged";
+
 /// Reads and writes the folders of runs.
 #[derive(Clone, Debug)]
 pub struct RunStore {
     /// The folder that holds `.lab`.
     files: Root,
     runs: PathBuf,
+    not_judged: PathBuf,
 }
 
 /// Most bytes of a record that are read. A run with every result line and workload that the lab records has far fewer.
@@ -35,7 +39,8 @@ const RECORD_LIMIT: u64 = 16 << 20;
 impl RunStore {
     /// The store in this `.lab` folder. Creates nothing.
     pub fn new(lab_dir: &Path) -> Self {
-        RunStore { files: Root::new(lab_dir.parent().unwrap_or(lab_dir)), runs: lab_dir.join("runs") }
+        let files = Root::new(lab_dir.parent().unwrap_or(lab_dir));
+        RunStore { files, runs: lab_dir.join("runs"), not_judged: lab_dir.join(NOT_JUDGED) }
     }
 
     /// Opens the files of the folder that holds `.lab`, without following links.
@@ -110,6 +115,35 @@ impl RunStore {
         let _ = self.files.remove_dir_all(&self.folder(id));
     }
 
+    /// Moves the folder of a run that was not judged out of the runs, so that its number is free again. The folder of the
+    /// last such run is replaced. Returns the new folder.
+    pub fn set_aside(&self, id: RunId) -> io::Result<PathBuf> {
+        match self.files.remove_dir_all(&self.not_judged) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        self.files.rename(&self.folder(id), &self.not_judged)?;
+        Ok(self.not_judged.clone())
+    }
+
+    /// Path of the run.log that tells about this verdict of the run.
+    pub fn log_of(&self, id: RunId, verdict: Option<&Verdict>) -> PathBuf {
+        let is_aside = verdict.is_some_and(|verdict| verdict.outcome == Outcome::NotJudged);
+        let has_folder = || self.files.metadata(&self.folder(id)).is_ok();
+        if is_aside && !has_folder() { self.not_judged.join(LOG) } else { self.log(id) }
+    }
+
+    /// Opens that run.log.
+    pub fn open_log_of(&self, id: RunId, verdict: Option<&Verdict>) -> io::Result<File> {
+        self.files.open(&self.log_of(id, verdict), Access::Read)
+    }
+
+    /// Reads the record of the last run that was not judged.
+    pub fn read_not_judged(&self) -> Result<Record> {
+        let (record, origin) = self.parse_at::<Record>(&self.not_judged.join(RECORD))?;
+        Ok(Record { origin, ..record })
+    }
+
     /// All runs, newest first.
     pub fn ids(&self) -> Vec<RunId> {
         let names = self.files.entries(&self.runs).unwrap_or_default().into_iter();
@@ -120,14 +154,19 @@ impl RunStore {
 
     /// Replaces the record in one step. It is on disk before this returns.
     pub fn write(&self, record: &Record) -> Result<()> {
-        let path = self.record(record.start.id);
+        self.write_in(&self.folder(record.start.id), record)
+    }
+
+    /// The same, in a folder that [`RunStore::set_aside`] returned.
+    pub fn write_in(&self, folder: &Path, record: &Record) -> Result<()> {
+        let path = folder.join(RECORD);
         let write = || -> Result<()> { Ok(self.files.replace(&path, &text_of(record)?)?) };
         write().with_context(|| format!("cannot write {}", path.display())).map_err(|error| {
             space::explain(error, &format!("the record of run {} was not written", record.start.id))
         })
     }
 
-    /// Reads one record. A run whose lab died before the verdict has the verdict of a crash.
+    /// Reads one record. A run whose lab died before the verdict was not judged.
     pub fn read(&self, id: RunId) -> Result<Record> {
         let mut record = self.parse_record(id)?;
         if record.verdict.is_none() && !self.is_in_progress(id) {
@@ -174,8 +213,11 @@ impl RunStore {
     }
 
     fn parse<T: DeserializeOwned>(&self, id: RunId) -> Result<(T, Origin)> {
-        let path = self.record(id);
-        let text = self.files.read(&path, RECORD_LIMIT);
+        self.parse_at(&self.record(id))
+    }
+
+    fn parse_at<T: DeserializeOwned>(&self, path: &Path) -> Result<(T, Origin)> {
+        let text = self.files.read(path, RECORD_LIMIT);
         let text = text.with_context(|| format!("cannot read {}", path.display()))?;
         signature::read(Purpose::Record, &text).with_context(|| format!("{} is damaged", path.display()))
     }
@@ -206,7 +248,7 @@ fn text_of(record: &Record) -> Result<Vec<u8>> {
 }
 
 fn abandoned() -> Verdict {
-    Verdict::bare(Outcome::Crash, "the lab itself ended before this run did: judge the bytes again")
+    Verdict::bare(Outcome::NotJudged, "the lab itself ended before this run did: judge the bytes again")
 }
 
 #[cfg(test)]
@@ -229,7 +271,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_run_is_in_progress_while_its_lab_lives_and_is_a_crash_after() {
+    fn a_run_is_in_progress_while_its_lab_lives_and_is_not_judged_after() {
         let temp = tempfile::tempdir().expect("a temporary folder");
         let store = RunStore::new(temp.path());
         let id = store.create().expect("a folder");
@@ -239,7 +281,7 @@ pub(crate) mod tests {
         assert_eq!(store.read(id).expect("read").verdict, None);
         drop(log);
         let verdict = store.read(id).expect("read").verdict.expect("a verdict");
-        assert_eq!(verdict.outcome, Outcome::Crash);
+        assert_eq!(verdict.outcome, Outcome::NotJudged);
         assert!(verdict.why.contains("the lab itself ended"));
     }
 

@@ -25,6 +25,7 @@ fn dots(letter: char) -> Option<[u8; 5]> {
         'G' => [7, 4, 5, 5, 7],
         'H' => [5, 5, 7, 5, 5],
         'I' => [7, 2, 2, 2, 7],
+        'J' => [1, 1, 1, 5, 7],
         'L' => [4, 4, 4, 4, 7],
         'M' => [5, 7, 7, 5, 5],
         'N' => [6, 5, 5, 5, 5],
@@ -102,7 +103,7 @@ mod tests {
 
     #[test]
     fn every_word_of_a_verdict_and_a_stage_is_in_the_font() {
-        for outcome in [Outcome::Pass, Outcome::Fail, Outcome::Crash, Outcome::Void] {
+        for outcome in [Outcome::Pass, Outcome::Fail, Outcome::Crash, Outcome::Void, Outcome::NotJudged] {
             assert!(rows(outcome.word()).is_some(), "{}", outcome.word());
         }
         assert!(rows("BUILD ERROR").is_some());

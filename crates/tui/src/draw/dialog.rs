@@ -20,17 +20,19 @@ pub(super) struct Dialog<'a> {
     pub(super) runs: &'a Runs,
     repository: &'a Repository,
     pub(super) view: View,
-    pub(super) list: ListRows,
+    pub(super) list: ListRows<'a>,
     /// The description of a discard for which nothing is typed.
     pub(super) default_description: String,
 }
 
 /// The list below the line that is typed into.
-pub(super) enum ListRows {
+pub(super) enum ListRows<'a> {
     None,
     Palette(PaletteRows),
     /// Indices of the themes that match.
     Themes(Vec<usize>),
+    /// The kernels that match; `None` while they are looked for.
+    Kernels(Option<Vec<&'a str>>),
 }
 
 impl<'a> Dialog<'a> {
@@ -38,6 +40,11 @@ impl<'a> Dialog<'a> {
         let list = match model.overlays.last() {
             Some(Overlay::Palette(pick)) => ListRows::Palette(model.palette_rows(pick.input.value())),
             Some(Overlay::Themes { pick, .. }) => ListRows::Themes(model.fitting_themes(pick.input.value())),
+            Some(Overlay::Kernels { pick, kernels }) => {
+                let fitting = Model::fitting_kernels(pick.input.value(), kernels.as_ref());
+                let names = fitting.into_iter().map(String::as_str).collect();
+                ListRows::Kernels(kernels.is_some().then_some(names))
+            }
             _ => ListRows::None,
         };
         Dialog {
@@ -48,6 +55,22 @@ impl<'a> Dialog<'a> {
             view: model.panes.view,
             list,
             default_description: model.default_description(),
+        }
+    }
+
+    /// What the history and the present screen know of a kernel, in a few words.
+    pub(super) fn about_kernel(&self, kernel: &str) -> String {
+        let experiments = &self.repository.experiments;
+        let of_it = experiments.iter().filter(|experiment| experiment.kernel.as_deref() == Some(kernel));
+        let count = match of_it.count() {
+            0 => String::new(),
+            1 => "1 experiment".to_owned(),
+            many => format!("{many} experiments"),
+        };
+        match (kernel == self.setup.kernel, count.is_empty()) {
+            (true, true) => "this screen".to_owned(),
+            (true, false) => format!("this screen, {count}"),
+            (false, _) => count,
         }
     }
 

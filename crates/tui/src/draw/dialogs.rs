@@ -42,16 +42,6 @@ impl Dialog<'_> {
             }
             Overlay::Restore { text, .. } => question(frame, "Restore?", text),
             Overlay::Refused { title, text } => self.draw_notice(frame, area, title, text),
-            Overlay::Trust { command } => {
-                let text = [
-                    "This lab.toml wants to run a command that you have not trusted yet:".to_owned(),
-                    String::new(),
-                    format!("    {}", printable(command)),
-                    String::new(),
-                    "It runs with your rights at every save. Run it?".to_owned(),
-                ];
-                self.draw_question(frame, area, "Trust this harness?", &text);
-            }
             Overlay::Palette(pick) => {
                 if let ListRows::Palette(rows) = &self.list {
                     pick_list::draw_palette(self, frame, area, pick, rows);
@@ -62,8 +52,15 @@ impl Dialog<'_> {
                     pick_list::draw_themes(self, frame, area, pick, fitting);
                 }
             }
+            Overlay::Kernels { pick, .. } => {
+                if let ListRows::Kernels(fitting) = &self.list {
+                    pick_list::draw_kernels(self, frame, area, pick, fitting.as_deref());
+                }
+            }
             // The pane that is searched or filtered draws its line.
             Overlay::Search { .. } | Overlay::Filter { .. } => {}
+            // It tells the next update how much of it is visible, so it is drawn by itself.
+            Overlay::Trust { .. } => {}
         }
         None
     }

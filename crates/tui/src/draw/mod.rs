@@ -28,6 +28,7 @@ mod help;
 mod message_dialog;
 mod pick_list;
 mod results;
+mod trust_dialog;
 mod verdict;
 mod view_names;
 
@@ -99,8 +100,13 @@ pub fn view(model: &Model, frame: &mut Frame) -> FrameGeometry {
     }
     PanePainter { model, frame, geometry: &mut geometry }.draw_panes(body, is_large);
     geometry.buttons.extend(foot.draw(frame, foot_area));
-    if let Some(overlay) = model.overlays.last() {
-        geometry.help_row = Dialog::of(model).draw(frame, body, overlay);
+    match model.overlays.last() {
+        Some(Overlay::Trust { request, reading }) => {
+            let dialog = Dialog::of(model);
+            geometry.question = Some(trust_dialog::draw(&dialog, frame, body, request, *reading));
+        }
+        Some(overlay) => geometry.help_row = Dialog::of(model).draw(frame, body, overlay),
+        None => {}
     }
     geometry
 }

@@ -1,4 +1,4 @@
-//! The palette and the theme picker: a line to type, and below it the matching rows.
+//! The palette, the theme picker and the kernel picker: a line to type, and below it the matching rows.
 
 use super::dialog::Dialog;
 use crate::keymap::{Action, KeyScope};
@@ -15,6 +15,8 @@ use ratatui::text::{Line, Span};
 /// Columns of the palette and of the theme picker, where the screen has them.
 const PALETTE: u16 = 104;
 const THEMES: u16 = 44;
+/// Rows of the kernel picker, where the screen has them.
+const KERNEL_ROWS: usize = 16;
 
 pub(super) fn draw_palette(
     dialog: &Dialog,
@@ -100,6 +102,31 @@ pub(super) fn draw_themes(
     let empty = themes.is_empty().then_some(" reading …");
     let size = (THEMES, themes.len().max(1) + 1);
     List { title: "Themes", size, count: fitting.len(), empty }.draw(dialog, frame, right, pick, row);
+}
+
+/// `fitting` are the kernels that match; `None` while they are looked for.
+pub(super) fn draw_kernels(
+    dialog: &Dialog,
+    frame: &mut Frame,
+    area: Rect,
+    pick: &PickList,
+    fitting: Option<&[&str]>,
+) {
+    let theme = dialog.theme();
+    let kernels = fitting.unwrap_or_default();
+    let row = |at: usize, columns: usize| {
+        let about = printable(&dialog.about_kernel(kernels[at])).into_owned();
+        let room = columns.saturating_sub(width(&about) + 3);
+        let name = printable(kernels[at]);
+        Line::from(vec![
+            Span::styled(format!(" {}  ", pad(&fit(&name, room), room)), theme.text()),
+            Span::styled(about, theme.quiet()),
+        ])
+    };
+    let empty = fitting.is_none().then_some(" looking for kernels …");
+    // The box keeps its size while words are typed.
+    let size = (PALETTE, KERNEL_ROWS + 1);
+    List { title: "Kernels", size, count: kernels.len(), empty }.draw(dialog, frame, area, pick, row);
 }
 
 /// A line to type with a list below it.

@@ -108,18 +108,19 @@ impl<'a> Banner<'a> {
         match (&self.runs.running, &self.runs.last) {
             (Running::Live(live), _) => self.why(&live.start),
             (Running::Asked(reason, _), _) => format!("{} · starting", reason.word()),
+            // It has no number.
+            (Running::No, Some(last)) if last.is_not_judged() => self.when(&last.start),
             (Running::No, Some(last)) => self.why(&last.start),
             (Running::No, None) => String::new(),
         }
     }
 
     fn why(&self, start: &RunStart) -> String {
-        format!(
-            "run {} · {} {}",
-            start.id,
-            start.reason.word(),
-            format::clock(start.started, &self.appearance.zone)
-        )
+        format!("run {} · {}", start.id, self.when(start))
+    }
+
+    fn when(&self, start: &RunStart) -> String {
+        format!("{} {}", start.reason.word(), format::clock(start.started, &self.appearance.zone))
     }
 
     /// Draws three rows of big letters, and three lines of text beside them.
@@ -288,9 +289,9 @@ impl<'a> Banner<'a> {
     fn nothing_yet(&self) -> Span<'static> {
         let theme = &self.appearance.theme;
         let rerun = self.appearance.keymap.way(Action::Rerun);
-        match (&self.runs.present, self.runs.untrusted.is_some(), self.loaded) {
-            (_, true, _) => {
-                let text = format!("no verdict: the harness command is not trusted, {rerun} asks again  ");
+        match (&self.runs.present, self.runs.untrusted, self.loaded) {
+            (_, Some(subject), _) => {
+                let text = format!("no verdict: {subject} is not trusted, {rerun} asks again  ");
                 Span::styled(text, theme.warn())
             }
             (Some(Err(why)), ..) => Span::styled(format!("no verdict: {}  ", printable(why)), theme.warn()),

@@ -9,6 +9,7 @@ use crate::text::printable;
 use crate::views::split::Border;
 use crate::views::{Pane, View};
 use lab_core::decide::policy::{Allowed, Candidate, NotAllowed, RunInProgress, Snapshot, allowed};
+use lab_core::run::RunId;
 use lab_core::run::experiment::ExperimentKey;
 use ratatui::layout::Direction;
 
@@ -79,6 +80,7 @@ impl Model {
             | Action::Close
             | Action::Palette
             | Action::Themes
+            | Action::Kernels
             | Action::ResetBorders
             | Action::Mouse
             | Action::ReloadConfig
@@ -135,7 +137,7 @@ impl Model {
 
     fn can_discard(&self) -> Result<(), String> {
         self.is_calm()?;
-        self.runs.last.as_ref().ok_or("needs a verdict")?;
+        self.decision_run().ok_or("needs a verdict")?;
         self.allowed().discard.map(drop).map_err(in_brief)
     }
 
@@ -147,6 +149,15 @@ impl Model {
     /// What the rules of [`lab_core::decide::policy`] allow now.
     pub fn allowed(&self) -> Allowed {
         allowed(&self.snapshot())
+    }
+
+    /// The run that a decision of the user's would be about.
+    pub fn decision_run(&self) -> Option<RunId> {
+        let last = self.runs.last.as_ref()?;
+        if !last.is_not_judged() {
+            return Some(last.start.id);
+        }
+        Some(self.repository.status.as_ref()?.snapshot.candidate.as_ref()?.id)
     }
 
     /// What the rules look at: the last look at the repository, and what the screen knows better.
@@ -172,10 +183,14 @@ impl Model {
         // A look after the run's end knows more than the end itself: what the held-out check came to. A look before the
         // end knows no verdict.
         let looked_at = snapshot.candidate.take();
-        snapshot.candidate = self.runs.last.as_ref().map(|last| {
+        snapshot.candidate = self.runs.last.as_ref().and_then(|last| {
+            // What was not judged is no run that could be decided.
+            if last.is_not_judged() {
+                return looked_at;
+            }
             let candidate = looked_at.filter(|run| run.id == last.start.id && run.outcome.is_some());
             let candidate = candidate.unwrap_or_else(|| Candidate::from(&*last.record));
-            Candidate { decided: last.decided, ..candidate }
+            Some(Candidate { decided: last.decided, ..candidate })
         });
         snapshot.running = match &self.runs.running {
             Running::No => None,

@@ -41,6 +41,11 @@ impl FinishedRun {
         })
     }
 
+    /// Nothing was judged: the run has no number, and another run may have the one that it began with.
+    pub fn is_not_judged(&self) -> bool {
+        self.verdict.outcome == Outcome::NotJudged
+    }
+
     fn failed(&self) -> bool {
         self.verdict.outcome != Outcome::Pass
     }
@@ -82,8 +87,8 @@ pub struct Runs {
     pub check: Option<FinishedRun>,
     /// The bytes on disk as far as this screen knows, or why they cannot be read.
     pub present: Option<Result<Fingerprint, String>>,
-    /// A harness command that the user has not trusted yet.
-    pub untrusted: Option<String>,
+    /// What the user has not trusted yet: the subject of a sentence.
+    pub untrusted: Option<&'static str>,
     /// Saves start no run.
     pub paused: bool,
     /// A check was asked for during a run: it follows the run.
@@ -113,11 +118,23 @@ impl Runs {
 
     /// The last run, if it is this one.
     pub fn last_if(&self, run: RunId) -> Option<&FinishedRun> {
-        self.last.as_ref().filter(|last| last.start.id == run)
+        self.last.as_ref().filter(|last| last.start.id == run && !last.is_not_judged())
     }
 
     pub fn last_if_mut(&mut self, run: RunId) -> Option<&mut FinishedRun> {
-        self.last.as_mut().filter(|last| last.start.id == run)
+        self.last.as_mut().filter(|last| last.start.id == run && !last.is_not_judged())
+    }
+
+    /// Takes note that a run was not judged: the next run may have its number.
+    pub fn free_number(&mut self, run: RunId) {
+        if self.newest == Some(run) {
+            self.newest = run.0.checked_sub(1).filter(|before| *before > 0).map(RunId);
+        }
+    }
+
+    /// The present bytes could not be judged, and this is what the screen shows. An older verdict does not replace it.
+    pub fn shows_not_judged(&self) -> bool {
+        !self.is_stale() && self.last.as_ref().is_some_and(FinishedRun::is_not_judged)
     }
 
     /// The check of the bytes on disk. A check of other bytes does not count.
@@ -156,7 +173,8 @@ impl Runs {
         let is_live = |id: RunId| self.live().is_some_and(|live| live.start.id == id);
         match event {
             RunEvent::Started(start) => self.newest.is_some_and(|newest| start.id <= newest),
-            RunEvent::Progress(id, _) => !is_live(*id),
+            RunEvent::Progress(id, _) | RunEvent::Left(id) => !is_live(*id),
+            RunEvent::Joined(_) => !matches!(self.running, Running::Asked(..)),
             RunEvent::Ended(record) => !is_live(record.start.id),
             RunEvent::NoStandby { .. } => false,
             RunEvent::NotStarted { .. } | RunEvent::NeedsTrust { .. } => {

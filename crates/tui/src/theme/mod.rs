@@ -76,7 +76,7 @@ impl Theme {
         match outcome {
             Outcome::Pass => self.palette.good,
             Outcome::Fail | Outcome::Crash => self.palette.bad,
-            Outcome::Void => self.palette.warn,
+            Outcome::Void | Outcome::NotJudged => self.palette.warn,
         }
     }
 

@@ -72,7 +72,7 @@ fn styles(theme: &Theme) -> Vec<Style> {
         theme.accent(),
     ];
     styles.extend([theme.title(true), theme.rule(true), theme.key(), theme.selected(), theme.search_match()]);
-    for outcome in [Outcome::Pass, Outcome::Fail, Outcome::Crash, Outcome::Void] {
+    for outcome in [Outcome::Pass, Outcome::Fail, Outcome::Crash, Outcome::Void, Outcome::NotJudged] {
         styles.extend([theme.verdict(outcome), theme.verdict_block(outcome)]);
     }
     styles.extend(SyntaxRole::ALL.map(|role| theme.syntax(role)));

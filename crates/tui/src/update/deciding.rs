@@ -26,16 +26,14 @@ use std::sync::Arc;
 impl Model {
     /// Opens the dialog for the message of a keep.
     pub(super) fn describe_keep(&mut self) {
-        let Some(last) = &self.runs.last else { return };
-        let run = last.start.id;
+        let Some(run) = self.decision_run() else { return };
         self.overlays.push(Overlay::Keep { draft: self.decision.drafts.keep(run, self.tested_of(run)) });
     }
 
     /// Opens the dialog for the message of a discard. Where bytes other than the judged ones would be discarded, asks
     /// first.
     pub(super) fn describe_discard(&mut self) {
-        let Some(last) = &self.runs.last else { return };
-        let run = last.start.id;
+        let Some(run) = self.decision_run() else { return };
         let kernel = &self.setup.kernel;
         let question = match self.allowed().discard {
             Ok(Discard::Run(_)) => return self.open_discard(run, false),
@@ -66,7 +64,7 @@ impl Model {
     }
 
     pub(super) fn ask_discard(&mut self, text: String) {
-        let Some(run) = self.runs.last.as_ref().map(|last| last.start.id) else { return };
+        let Some(run) = self.decision_run() else { return };
         self.ask_question(Overlay::DiscardNewer { run, text });
     }
 
@@ -119,8 +117,7 @@ impl Model {
 
     /// Why the run of an open dialog can no longer be decided: another run or save came while it was open.
     fn no_longer_possible(&self, action: Action, run: RunId) -> Option<String> {
-        let last = self.runs.last.as_ref().map(|last| last.start.id);
-        if last != Some(run) {
+        if self.decision_run() != Some(run) {
             return Some(
                 "a newer run has judged newer bytes: close this dialog; your text is kept for the next one"
                     .to_owned(),

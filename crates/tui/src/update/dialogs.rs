@@ -41,14 +41,37 @@ impl Model {
 
     pub(super) fn on_question_key(&mut self, key: KeyEvent) -> Vec<Effect> {
         let answer = self.appearance.keymap.find(KeyScope::Question, key.into());
+        if let Some(Overlay::Trust { reading, .. }) = self.overlays.last_mut() {
+            if answer == Some(Action::Yes) && !reading.is_all_read() {
+                let down = self.appearance.keymap.way(Action::Down);
+                let text = format!("yes is possible once all of the question was shown: {down} scrolls");
+                self.say(MessageLevel::Warning, text);
+                return Vec::new();
+            }
+            if answer.is_none() {
+                let page = reading.drawn.map_or(1, |fit| isize::try_from(fit.rows.max(1)).unwrap_or(1));
+                match self.appearance.keymap.find(KeyScope::Screen, key.into()) {
+                    Some(Action::Up) => reading.scroll_by(-1),
+                    Some(Action::Down) => reading.scroll_by(1),
+                    Some(Action::HalfUp) => reading.scroll_by(-page),
+                    Some(Action::HalfDown | Action::Bottom) => reading.scroll_by(page),
+                    Some(Action::Top) => reading.scroll = 0,
+                    _ => {}
+                }
+                return Vec::new();
+            }
+        }
         if !matches!(answer, Some(Action::Yes | Action::No)) {
             return Vec::new();
         }
         match (self.overlays.pop(), answer) {
-            (Some(Overlay::Trust { .. }), Some(Action::Yes)) => ask(RepositoryRequest::Trust),
-            (Some(Overlay::Trust { .. }), _) => {
+            (Some(Overlay::Trust { request, .. }), Some(Action::Yes)) => {
+                ask(RepositoryRequest::Trust(request))
+            }
+            (Some(Overlay::Trust { request, .. }), _) => {
                 let rerun = self.appearance.keymap.way(Action::Rerun);
-                let text = format!("the harness command is not trusted: nothing runs; {rerun} asks again");
+                let subject = request.subject();
+                let text = format!("{subject} is not trusted: nothing runs; {rerun} asks again");
                 self.say(MessageLevel::Warning, text);
                 Vec::new()
             }

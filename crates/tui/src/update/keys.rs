@@ -166,6 +166,7 @@ impl Model {
             Action::Palette => self.overlays.push(Overlay::Palette(PickList::default())),
             Action::Copy => return self.copy(),
             Action::Themes => return self.open_themes(),
+            Action::Kernels => return self.open_kernels(),
             Action::BorderLeft | Action::BorderRight | Action::BorderUp | Action::BorderDown => {
                 self.move_border(action);
             }

@@ -139,6 +139,11 @@ impl Model {
             // Scrolling beyond the end of the help has no effect on the way back.
             *scroll = row;
         }
+        if let (Some(fit), Some(crate::overlay::Overlay::Trust { reading, .. })) =
+            (geometry.question, self.overlays.last_mut())
+        {
+            reading.take(fit);
+        }
         self.frame.geometry = geometry;
     }
 

@@ -12,7 +12,6 @@ use crate::table::TableContext;
 use lab_core::project::Project;
 use lab_core::run::experiment::Experiment;
 use lab_core::run::record::Record;
-use lab_core::run::verdict::Outcome;
 use lab_core::run::{Fingerprint, Reason};
 use lab_core::status::ProjectStatus;
 use std::sync::Arc;
@@ -103,6 +102,9 @@ impl Model {
         let Some(record) = record.filter(|record| record.verdict.is_some() && !has_no_result) else {
             return Vec::new();
         };
+        if status.judged.is_none() && self.runs.shows_not_judged() {
+            return Vec::new();
+        }
         if let Some(known) = self.runs.last_if_mut(record.start.id) {
             known.decided = decided(record.decision.as_ref());
             return Vec::new();
@@ -194,8 +196,8 @@ impl Model {
     }
 }
 
-/// The run was void, or its lab ended before it did.
+/// The run was void or not judged, or its lab ended before it did.
 fn has_no_result(record: &Record) -> bool {
-    let is_void = record.verdict.as_ref().is_some_and(|verdict| verdict.outcome == Outcome::Void);
-    is_void || record.ending.is_none()
+    let has_none = record.verdict.as_ref().is_some_and(|verdict| !verdict.outcome.is_verdict());
+    has_none || record.ending.is_none()
 }

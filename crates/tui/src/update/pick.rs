@@ -1,11 +1,13 @@
-//! The palette and the theme picker: a line to type and a list below it. The screen shows each theme while it is chosen.
+//! The palette, the theme picker and the kernel picker: a line to type and a list below it. The screen shows each theme while it is chosen.
 
+use super::ask;
 use crate::effect::Effect;
 use crate::keymap::Action;
 use crate::model::Model;
 use crate::overlay::{Overlay, PickList};
 use crate::palette;
-use crate::request::SettingsRequest;
+use crate::request::{RepositoryRequest, SettingsRequest};
+use crate::status::MessageLevel;
 use crate::theme::Theme;
 
 impl Model {
@@ -34,12 +36,59 @@ impl Model {
         Vec::new()
     }
 
+    pub(super) fn open_kernels(&mut self) -> Vec<Effect> {
+        self.overlays.push(Overlay::Kernels { pick: PickList::default(), kernels: None });
+        ask(RepositoryRequest::Kernels)
+    }
+
+    /// The list begins at the present kernel.
+    pub(super) fn on_kernels(&mut self, found: Vec<String>) -> Vec<Effect> {
+        let here = found.iter().position(|name| *name == self.setup.kernel);
+        for overlay in &mut self.overlays {
+            if let Overlay::Kernels { pick, kernels } = overlay {
+                if pick.input.value().is_empty() {
+                    pick.at = here.unwrap_or(0);
+                }
+                *kernels = Some(found.clone());
+            }
+        }
+        Vec::new()
+    }
+
+    /// The kernels that match what is typed, the best first.
+    pub(crate) fn fitting_kernels<'k>(typed: &str, kernels: Option<&'k Vec<String>>) -> Vec<&'k String> {
+        let all = kernels.map(Vec::as_slice).unwrap_or_default();
+        palette::best(typed, all.iter().map(|name| [name.as_str()])).into_iter().map(|at| &all[at]).collect()
+    }
+
+    fn picked_kernel(&self) -> Option<String> {
+        let Some(Overlay::Kernels { pick, kernels }) = self.overlays.last() else { return None };
+        Model::fitting_kernels(pick.input.value(), kernels.as_ref()).get(pick.at).map(|name| (*name).clone())
+    }
+
+    /// Opens the screen on the chosen kernel. A decision is finished first.
+    fn go_to_kernel(&mut self) -> Vec<Effect> {
+        let Some(kernel) = self.picked_kernel() else { return Vec::new() };
+        self.overlays.pop();
+        if kernel == self.setup.kernel {
+            return Vec::new();
+        }
+        if self.decision.in_progress.is_some() {
+            self.say(MessageLevel::Warning, "a decision is in progress: choose the kernel when it is done");
+            return Vec::new();
+        }
+        vec![Effect::OpenKernel(kernel)]
+    }
+
     /// Moves the choice by so many rows of the list.
     pub(super) fn step_pick(&mut self, by: isize) {
         let rows = match self.overlays.last() {
             Some(Overlay::Palette(pick)) if palette::number(pick.input.value()).is_some() => 1,
             Some(Overlay::Palette(pick)) => self.offers(pick.input.value()).len(),
             Some(Overlay::Themes { pick, .. }) => self.fitting_themes(pick.input.value()).len(),
+            Some(Overlay::Kernels { pick, kernels }) => {
+                Model::fitting_kernels(pick.input.value(), kernels.as_ref()).len()
+            }
             _ => return,
         };
         if let Some(pick) = self.overlays.last_mut().and_then(Overlay::pick) {
@@ -113,6 +162,7 @@ impl Model {
                 self.appearance.chosen_theme = Some(name);
                 Vec::new()
             }
+            Some(Overlay::Kernels { .. }) => self.go_to_kernel(),
             _ => Vec::new(),
         }
     }

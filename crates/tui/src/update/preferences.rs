@@ -94,7 +94,8 @@ impl Model {
         let ended = [&self.runs.last, &self.runs.check].into_iter().flatten();
         let run = ended.into_iter().find(|ended| ended.start.id == run)?;
         let figure = figure_of(run, &self.setup);
-        let text = format!("{}: run {} {}{figure}", self.setup.name, run.start.id, run.verdict.word());
+        let number = if run.is_not_judged() { String::new() } else { format!("run {} ", run.start.id) };
+        let text = format!("{}: {number}{}{figure}", self.setup.name, run.verdict.word());
         Some(Effect::Notify(settings.notify, text))
     }
 }

@@ -17,6 +17,7 @@ impl Model {
             RepositoryReply::Described(result) => self.on_described(result),
             RepositoryReply::Restored(result) => self.on_restored(result),
             RepositoryReply::Trusted(result) => self.on_trusted(result),
+            RepositoryReply::Kernels(kernels) => self.on_kernels(kernels),
             RepositoryReply::Project(result) => self.on_project(result),
         }
     }

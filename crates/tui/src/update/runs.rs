@@ -4,15 +4,15 @@ use super::ask;
 use crate::effect::{Effect, Redraw};
 use crate::keymap::Action;
 use crate::model::Model;
-use crate::overlay::Overlay;
+use crate::overlay::{Overlay, Reading};
 use crate::reply::RunLog;
 use crate::request::RepositoryRequest;
 use crate::state::{FinishedRun, LiveRun, Running};
 use crate::status::MessageLevel;
 use lab_core::inputs::Inputs;
-use lab_core::run::Reason;
 use lab_core::run::record::Record;
 use lab_core::run::verdict::Outcome;
+use lab_core::run::{Reason, RunStart};
 use lab_core::runner::{Batch, RunEvent};
 use lab_core::watch::WatchEvent;
 use lab_protocol::report::Report;
@@ -73,11 +73,17 @@ impl Model {
         match event {
             RunEvent::Started(start) => {
                 self.runs.newest = Some(start.id);
-                self.panes.log.start(start.id);
-                self.panes.correctness.to_top();
-                let report = Arc::new(Report::default());
-                self.runs.running = Running::Live(LiveRun { start, began: self.now, report });
+                self.follow_live(start);
                 Vec::new()
+            }
+            RunEvent::Joined(start) => {
+                self.runs.newest = self.runs.newest.max(Some(start.id));
+                self.follow_live(start);
+                Vec::new()
+            }
+            RunEvent::Left(_) => {
+                self.runs.running = Running::No;
+                vec![Effect::Refresh]
             }
             RunEvent::Progress(_, batch) => {
                 self.on_batch(batch);
@@ -93,14 +99,21 @@ impl Model {
                 self.say(MessageLevel::Warning, why);
                 Vec::new()
             }
-            RunEvent::NeedsTrust { command, .. } => {
+            RunEvent::NeedsTrust { request, .. } => {
                 self.runs.running = Running::No;
-                self.runs.untrusted = Some(command.clone());
+                self.runs.untrusted = Some(request.subject());
                 self.overlays.retain(|o| !matches!(o, Overlay::Trust { .. }));
-                self.ask_question(Overlay::Trust { command });
+                self.ask_question(Overlay::Trust { request, reading: Reading::default() });
                 Vec::new()
             }
         }
+    }
+
+    fn follow_live(&mut self, start: Box<RunStart>) {
+        self.panes.log.start(start.id);
+        self.panes.correctness.to_top();
+        let report = Arc::new(Report::default());
+        self.runs.running = Running::Live(LiveRun { start, began: self.now, report });
     }
 
     fn on_ended(&mut self, record: Record) -> Vec<Effect> {
@@ -112,8 +125,15 @@ impl Model {
             _ => (self.now, Arc::new(record.report())),
         };
         let (run, is_check) = (record.start.id, record.start.is_check());
-        let is_void = record.verdict.as_ref().is_some_and(|verdict| verdict.outcome == Outcome::Void);
-        self.decision.awaiting_rule = Some(run).filter(|_| !is_check);
+        let is = |outcome| record.verdict.as_ref().is_some_and(|verdict| verdict.outcome == outcome);
+        let (is_void, is_not_judged) = (is(Outcome::Void), is(Outcome::NotJudged));
+        // A run of another process may be decided by now.
+        let is_open = record.decision.is_none() && !is_check && !is_not_judged;
+        self.decision.awaiting_rule = Some(run).filter(|_| is_open);
+        if is_not_judged {
+            self.runs.free_number(run);
+            self.panes.log.forget_number();
+        }
         match (is_check, is_void) {
             // A check that was ended has no findings.
             (true, true) => {}

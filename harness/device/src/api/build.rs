@@ -1,6 +1,7 @@
 //! Building a kernel: the request, its result, and [`Builder`], which each device implements.
 
 use crate::api::error::DeviceError;
+use lab_protocol::CompileOptions;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -16,14 +17,42 @@ pub struct BuildRequest {
     pub include_dirs: Vec<PathBuf>,
     /// Macros: name and value.
     pub defines: Vec<(String, String)>,
-    /// Further compiler options, from lab.toml, passed on unchanged.
-    pub options: Vec<String>,
+    /// Further compiler options, from lab.toml. Each compiler gets those that it knows.
+    pub options: CompileOptions,
+    /// The instrumentation that a tool needs, on the cpu device.
+    #[serde(default)]
+    pub sanitizer: Option<Sanitizer>,
     /// Text of the generated header `lab_problem.h`, which `lab.h` includes: the struct `LabDims`.
     pub problem_header: String,
     /// Architecture to build for, such as `sm_90`; empty on the cpu device.
     pub arch: String,
     /// Folder for the image and for files that the compiler keeps between builds.
     pub cache_dir: PathBuf,
+}
+
+/// Whether the user trusts the current folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FolderTrust {
+    /// Libraries in it may be loaded.
+    Trusted,
+    /// It may be a stranger's.
+    Untrusted,
+}
+
+impl FolderTrust {
+    /// Whether the user trusts it.
+    pub fn of(is_trusted: bool) -> Self {
+        if is_trusted { FolderTrust::Trusted } else { FolderTrust::Untrusted }
+    }
+}
+
+/// How the cpu device instruments a module, so that a tool sees each memory access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Sanitizer {
+    /// AddressSanitizer.
+    Address,
+    /// ThreadSanitizer's instrumentation, with the lab's own runtime instead of `libtsan`.
+    Thread,
 }
 
 /// A built module, in a file: a cubin for a CUDA device, a shared object for the cpu device.

@@ -7,7 +7,7 @@ mod error;
 mod finding;
 mod telemetry;
 
-pub use build::{BuildRequest, Builder, Built, Image, SharedFiles};
+pub use build::{BuildRequest, Builder, Built, FolderTrust, Image, Sanitizer, SharedFiles};
 #[cfg(test)]
 pub use digest::mix;
 pub use digest::{MemoryRange, NOISE_WORDS, Noise, digest};

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
+use lab_protocol::CompileOptions;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -53,6 +54,10 @@ struct TestFolder {
     request: BuildRequest,
 }
 
+fn options(one: &str) -> CompileOptions {
+    CompileOptions::parse(&[one.to_owned()]).unwrap()
+}
+
 impl TestFolder {
     fn new(source: &str) -> TestFolder {
         let folder = tempfile::tempdir().unwrap();
@@ -61,7 +66,8 @@ impl TestFolder {
             shown_as: "kernels/k/kernel.cu".into(),
             include_dirs: vec![folder.path().join("run"), folder.path().join("shared")],
             defines: vec![("LAB_N".into(), "4".into())],
-            options: Vec::new(),
+            options: CompileOptions::default(),
+            sanitizer: None,
             problem_header: "struct LabDims { int n; };\n".into(),
             arch: "sm_90".into(),
             cache_dir: folder.path().join("cache"),
@@ -129,7 +135,7 @@ fn a_change_of_anything_the_image_depends_on_needs_a_build() {
     assert!(!dir.reused(), "a header of a header");
     dir.write("run/deep.cuh", "2\n");
     assert!(!dir.reused(), "a header that hides another");
-    dir.request.options.push("-O1".into());
+    dir.request.options = options("-O1");
     assert!(!dir.reused(), "an option");
     dir.request.defines[0].1 = "5".into();
     assert!(!dir.reused(), "a macro");
@@ -144,7 +150,7 @@ fn a_change_of_anything_the_image_depends_on_needs_a_build() {
 #[test]
 fn a_folder_among_the_options_is_searched_too() {
     let mut dir = TestFolder::new("#include \"tile.cuh\"\n");
-    dir.request.options.push(format!("-I{}", dir.folder.path().join("lib").display()));
+    dir.request.options = options(&format!("-I{}", dir.folder.path().join("lib").display()));
     dir.write("lib/tile.cuh", "1\n");
     assert!(!dir.reused());
     dir.write("lib/tile.cuh", "2\n");

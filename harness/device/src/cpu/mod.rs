@@ -69,7 +69,6 @@ mod stacks;
 #[cfg(test)]
 mod tests;
 
-pub use build::{ADDRESS_SANITIZER, THREAD_SANITIZER};
 pub use races::{BarrierScope, LOG_VARIABLE as RACE_LOG_VARIABLE, MemorySpace, Race, RacingAccess};
 
 use crate::api::{Builder, DeviceError, Driver};

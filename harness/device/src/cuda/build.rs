@@ -59,20 +59,19 @@ impl NvrtcBuilder {
             // For profilers. It slows down neither the build nor the kernel.
             "--generate-line-info".to_owned(),
         ];
-        if !request.options.iter().any(|o| o.starts_with("-std") || o.starts_with("--std")) {
+        if !request.options.has_standard() {
             options.push("--std=c++17".to_owned());
         }
         let folders = request.include_dirs.iter().chain(&self.toolkit.includes);
         options.extend(folders.map(|folder| format!("-I{}", folder.display())));
         options.extend(request.defines.iter().map(|(name, value)| format!("-D{name}={value}")));
-        options.extend(request.options.iter().cloned());
+        options.extend(request.options.for_nvrtc());
         Ok(options)
     }
 
     /// Returns what can be precompiled: the includes of the toolkit's headers and the lab's own, unless one of the
     /// user's folders has a file of that name.
     fn prefix(&self, request: &BuildRequest, text: &[u8], options: &[String]) -> Prefix {
-        let adds_folders = |o: &String| o.starts_with("-I") || o.contains("include") || o.contains("pch");
         let text = std::str::from_utf8(text).unwrap_or_default();
         let users: Vec<&Path> = request
             .source
@@ -86,7 +85,7 @@ impl NvrtcBuilder {
             (embedded || spelled.starts_with('<') && self.toolkit.has_header(name))
                 && !users.iter().any(|folder| folder.join(name).exists())
         };
-        let can = !request.options.iter().any(adds_folders);
+        let can = request.options.include_folders().next().is_none();
         Prefix {
             lines: if can { leading_includes(text, is_fixed) } else { String::new() },
             options: options.to_vec(),

@@ -3,15 +3,27 @@
 use super::nvrtc::Nvrtc;
 use super::toolkit::Toolkit;
 use super::{devices, toolkits};
-use crate::api::Finding;
+use crate::api::{Finding, FolderTrust};
 
 /// The remedy where NVRTC is missing.
-pub const INSTALL_NVRTC: &str = "Install the CUDA toolkit, and set CUDA_HOME if it is not in a usual folder, \
+const INSTALL_NVRTC: &str = "Install the CUDA toolkit, and set CUDA_HOME if it is not in a usual folder, \
      or install its wheels into the project's .venv: pip install nvidia-cuda-nvrtc nvidia-cuda-runtime \
      nvidia-cuda-cccl nvidia-cuda-crt";
 
+/// The remedy where NVRTC is missing in a folder.
+pub fn install_nvrtc(folder: FolderTrust) -> String {
+    match toolkits(FolderTrust::Trusted).first().filter(|_| folder == FolderTrust::Untrusted) {
+        Some(toolkit) => format!(
+            "{} has one, and loading it runs code of this folder, which is not trusted: look at it, then `lab trust` lets the \
+             lab load it. Or activate the environment, which sets VIRTUAL_ENV.",
+            toolkit.found_by
+        ),
+        None => INSTALL_NVRTC.to_owned(),
+    }
+}
+
 /// Checks the driver, its devices, NVML, NVRTC and the headers.
-pub fn findings() -> Vec<Finding> {
+pub fn findings(folder: FolderTrust) -> Vec<Finding> {
     let driver_version = devices::version();
     let mut findings = vec![match &driver_version {
         Ok((major, minor)) => good("NVIDIA driver", format!("supports CUDA {major}.{minor}")),
@@ -21,12 +33,12 @@ pub fn findings() -> Vec<Finding> {
         findings.push(devices());
         findings.push(super::nvml::finding());
     }
-    match toolkits().first() {
+    match toolkits(folder).first() {
         Some(toolkit) => {
             findings.push(nvrtc(toolkit, driver_version.ok()));
             findings.push(headers(toolkit));
         }
-        None => findings.push(bad("NVRTC", "not found".into(), Some(INSTALL_NVRTC))),
+        None => findings.push(bad("NVRTC", "not found".into(), Some(&install_nvrtc(folder)))),
     }
     findings
 }

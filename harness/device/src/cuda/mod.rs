@@ -19,7 +19,7 @@ pub use build::NvrtcBuilder;
 pub use fault::driver_fault;
 pub use findings::findings;
 
-use crate::api::{Builder, DeviceError, Driver, Telemetry};
+use crate::api::{Builder, DeviceError, Driver, FolderTrust, Telemetry};
 use toolkit::{SearchEnvironment, Toolkit};
 
 /// Whether this machine has a CUDA driver and at least one device.
@@ -33,10 +33,21 @@ pub fn builder() -> Result<Box<dyn Builder>, DeviceError> {
     Ok(Box::new(nvrtc_builder()?))
 }
 
+/// As [`builder`], for a current folder that the user trusts or not: only in a trusted one a `.venv` in it or above it counts,
+/// because loading a library runs its code.
+pub fn builder_in(folder: FolderTrust) -> Result<Box<dyn Builder>, DeviceError> {
+    Ok(Box::new(nvrtc_builder_in(folder)?))
+}
+
 /// As [`builder`], with the methods that only measurements and tests use.
 pub fn nvrtc_builder() -> Result<NvrtcBuilder, DeviceError> {
-    let toolkit = toolkits().into_iter().next().ok_or_else(|| {
-        DeviceError::Unavailable(format!("there is no NVRTC here. {}", findings::INSTALL_NVRTC))
+    nvrtc_builder_in(FolderTrust::Untrusted)
+}
+
+fn nvrtc_builder_in(folder: FolderTrust) -> Result<NvrtcBuilder, DeviceError> {
+    let toolkit = toolkits(folder).into_iter().next().ok_or_else(|| {
+        let remedy = findings::install_nvrtc(folder);
+        DeviceError::Unavailable(format!("there is no NVRTC here. {remedy}"))
     })?;
     NvrtcBuilder::new(toolkit)
 }
@@ -51,11 +62,11 @@ pub fn open(ordinal: u32) -> Result<Box<dyn Driver>, DeviceError> {
     Ok(Box::new(driver::CudaDriver::open(ordinal)?))
 }
 
-/// Returns every toolkit on this machine, the preferred one first.
-fn toolkits() -> Vec<Toolkit> {
+/// Returns every toolkit on this machine, the preferred one first. Those of the current folder only if it is trusted.
+fn toolkits(folder: FolderTrust) -> Vec<Toolkit> {
     let environment = SearchEnvironment {
         variable: &|name| std::env::var_os(name),
-        current_dir: std::env::current_dir().ok(),
+        current_dir: std::env::current_dir().ok().filter(|_| folder == FolderTrust::Trusted),
         root: "/".into(),
     };
     toolkit::find(&environment, devices::version().ok().map(|(major, _)| major))

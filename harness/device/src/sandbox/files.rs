@@ -59,8 +59,10 @@ fn grants(policy: Policy, files: &FileAccess) -> Vec<(PathBuf, BitFlags<AccessFs
     let execute = read | AccessFs::Execute;
     let write = read | make_bitflags!(AccessFs::{WriteFile | Truncate});
     let device = write | AccessFs::IoctlDev;
-    let make = AccessFs::from_all(NEWEST)
+    let make_special = AccessFs::from_all(NEWEST)
         & !make_bitflags!(AccessFs::{Execute | MakeChar | MakeBlock | IoctlDev | ResolveUnix});
+    // The judge reads what is written there, with its user's rights: a link or a pipe would lead it elsewhere.
+    let make = make_special & !make_bitflags!(AccessFs::{MakeSym | MakeFifo | MakeSock});
     let mut all = Vec::new();
     let mut grant = |paths: &[PathBuf], rights| all.extend(paths.iter().map(|path| (path.clone(), rights)));
     let paths = |paths: &[&str]| paths.iter().map(PathBuf::from).collect::<Vec<_>>();
@@ -87,12 +89,12 @@ fn grants(policy: Policy, files: &FileAccess) -> Vec<(PathBuf, BitFlags<AccessFs
             grant(&paths(&machine), read);
             // The driver names its threads, and shares memory by files.
             grant(&paths(&["/proc/self"]), write);
-            grant(&paths(&["/dev/shm"]), make);
+            grant(&paths(&["/dev/shm"]), make_special);
             grant(&folders::gpu_devices(), device);
         }
         Policy::GpuTool => {
             grant(&paths(&["/"]), execute);
-            grant(&paths(&["/tmp", "/var/tmp", "/dev/shm"]), make);
+            grant(&paths(&["/tmp", "/var/tmp", "/dev/shm"]), make_special);
             grant(&paths(&["/proc", "/dev"]), device);
         }
     }

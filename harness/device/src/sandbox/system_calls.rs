@@ -107,6 +107,10 @@ const SIGNALS: &[Call] = calls![
     SYS_kill SYS_tkill SYS_tgkill SYS_rt_sigqueueinfo SYS_rt_tgsigqueueinfo SYS_pidfd_send_signal
 ];
 
+/// Memory, semaphores and queues that other processes of the user share, which Landlock does not hold back.
+const SHARED: &[Call] = calls![SYS_shmget SYS_shmat SYS_shmctl SYS_semget SYS_semop SYS_semctl SYS_msgget SYS_msgsnd SYS_msgrcv SYS_msgctl
+    SYS_mq_open SYS_mq_unlink];
+
 /// Starting programs and processes.
 const PROGRAMS: &[Call] = calls![SYS_execve SYS_execveat];
 #[cfg(target_arch = "x86_64")]
@@ -146,6 +150,10 @@ pub fn filters(
     // The C library then starts threads by `clone`, whose arguments can be looked at.
     let unknown = SeccompAction::Errno(libc::ENOSYS as u32);
     let mut never = any(&[NEVER, NEVER_OLDER, NEWER]);
+    // The driver of a GPU may ask for shared memory.
+    if matches!(policy, Policy::Compiler | Policy::CpuTool) {
+        never.extend(any(&[SHARED]));
+    }
     match policy {
         Policy::CpuKernel => {
             // Where two filters disagree, Linux ends the process rather than let the call fail.
@@ -222,6 +230,8 @@ fn foreign_arguments(writes: bool) -> Result<Rules, seccompiler::BackendError> {
             masked(argument, libc::O_ACCMODE, libc::O_WRONLY)?,
             masked(argument, libc::O_ACCMODE, libc::O_RDWR)?,
             masked(argument, libc::O_CREAT, libc::O_CREAT)?,
+            // Linux empties a file that is opened for reading and truncating.
+            masked(argument, libc::O_TRUNC, libc::O_TRUNC)?,
         ])
     };
     let mut rules = Rules::from([

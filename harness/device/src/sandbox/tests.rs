@@ -51,6 +51,31 @@ fn a_compiler_reads_and_writes_its_own_folders_and_no_others() {
 }
 
 #[test]
+fn a_compiler_leaves_no_link_pipe_or_socket_behind() {
+    let write = tempfile::tempdir().unwrap();
+    let folder = write.path().to_owned();
+    let files = FileAccess { write: vec![folder.clone()], ..FileAccess::default() };
+    confined(files, move || {
+        assert!(std::os::unix::fs::symlink("/etc/passwd", folder.join("link")).is_err());
+        assert!(std::os::unix::net::UnixListener::bind(folder.join("socket")).is_err());
+        assert!(fails("mkfifo", &folder.join("pipe")));
+        fs::write(folder.join("file"), "x").unwrap();
+        fs::create_dir(folder.join("folder")).unwrap();
+        fs::rename(folder.join("file"), folder.join("folder/file")).unwrap();
+    });
+}
+
+#[test]
+#[allow(unsafe_code)]
+fn a_compiler_shares_no_memory_with_other_processes() {
+    confined(FileAccess::default(), || {
+        // SAFETY: the call takes three numbers and touches no memory of this process.
+        let segment = unsafe { libc::shmget(libc::IPC_PRIVATE, 4096, libc::IPC_CREAT | 0o600) };
+        assert_eq!(segment, -1);
+    });
+}
+
+#[test]
 fn a_compiler_reaches_no_network_and_no_other_process() {
     let own = std::process::id();
     confined(FileAccess::default(), move || {

@@ -3,7 +3,7 @@
 //! The form of the report is described at <https://github.com/google/sanitizers/wiki/AddressSanitizer>; gcc 12 and 13
 //! print it so. With `symbolize=0` it holds addresses, which are resolved here to the user's own lines.
 
-use super::{ToolFinding, ToolReport, symbolize};
+use super::{FINDINGS_LIMIT, ToolFinding, ToolReport, read_findings, symbolize};
 use crate::outcome::Stop;
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -52,10 +52,12 @@ pub fn library() -> Result<OsString, Stop> {
 /// Reads every report in `folder`. The sanitizer adds the process id to the file name that it was given.
 pub fn read(folder: &Path, image: &Path) -> Result<ToolReport, Stop> {
     let mut text = String::new();
+    let mut left = FINDINGS_LIMIT;
     let unreadable =
         |e: std::io::Error| Stop::Lab(format!("the findings in {} cannot be read: {e}", folder.display()));
     for entry in fs::read_dir(folder).map_err(unreadable)? {
-        let bytes = fs::read(entry.map_err(unreadable)?.path()).map_err(unreadable)?;
+        let bytes = read_findings(&entry.map_err(unreadable)?.path(), left).map_err(unreadable)?;
+        left = left.saturating_sub(bytes.len() as u64);
         text += &String::from_utf8_lossy(&bytes);
     }
     let name = image.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();

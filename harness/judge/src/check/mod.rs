@@ -16,22 +16,23 @@ use crate::problem::{Problem, ProblemContext};
 use crate::process::exec_wrapper;
 use crate::process::private_folder::PrivateFolder;
 use crate::worker::{WatchingTool, Worker};
-use lab_device::cpu;
+use lab_device::{Sanitizer, cpu};
 use lab_protocol::report::Writer;
 use lab_protocol::{Target, Tool, tool_names};
 use sanitizer::ComputeSanitizer;
 use std::ffi::OsString;
 use std::fs;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The compiler options that a tool needs. A GPU's image always holds its source lines, so the tools of a GPU need
+/// The instrumentation that a tool needs. A GPU's image always holds its source lines, so the tools of a GPU need
 /// none.
-pub fn compile_options(tool: Tool) -> &'static [&'static str] {
+pub fn instrumentation(tool: Tool) -> Option<Sanitizer> {
     match tool {
-        Tool::Address => &[cpu::ADDRESS_SANITIZER],
-        Tool::Race => &[cpu::THREAD_SANITIZER],
-        Tool::Memcheck | Tool::Racecheck | Tool::Initcheck | Tool::Synccheck => &[],
+        Tool::Address => Some(Sanitizer::Address),
+        Tool::Race => Some(Sanitizer::Thread),
+        Tool::Memcheck | Tool::Racecheck | Tool::Initcheck | Tool::Synccheck => None,
     }
 }
 
@@ -198,12 +199,33 @@ impl From<Vec<ToolFinding>> for ToolReport {
     }
 }
 
+/// Most bytes of a tool's findings that are read.
+const FINDINGS_LIMIT: u64 = 64 << 20;
+
+/// Reads a file of the folder that the kernel's process could write to: a plain file of at most so many bytes, and no link.
+fn read_findings(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    use rustix::fs::{FileType, Mode, OFlags, fstat, open};
+    // Opening a pipe must not wait for its writer.
+    let file =
+        open(path, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
+    let about = fstat(&file)?;
+    if FileType::from_raw_mode(about.st_mode) != FileType::RegularFile {
+        return Err(io::Error::other("it is no plain file"));
+    }
+    let mut bytes = Vec::new();
+    fs::File::from(file).take(limit + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
+        return Err(io::Error::other(format!("it is larger than {} MiB", limit >> 20)));
+    }
+    Ok(bytes)
+}
+
 /// The bytes of a tool's file; empty if the tool wrote none. Any other error is an error: an unreadable file must not count as
 /// one without findings.
 fn read_if_there(path: &Path) -> Result<Vec<u8>, Stop> {
-    match fs::read(path) {
+    match read_findings(path, FINDINGS_LIMIT) {
         Ok(bytes) => Ok(bytes),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(Stop::Lab(format!("the findings in {} cannot be read: {error}", path.display()))),
     }
 }
@@ -249,6 +271,22 @@ pub fn write_findings(tool: Tool, findings: &[ToolFinding], out: &mut Writer) ->
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+
+    #[test]
+    fn findings_are_read_from_a_plain_file_of_a_limited_size_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("found"), "12345").unwrap();
+        assert_eq!(read_findings(&path("found"), 5).unwrap(), b"12345");
+        assert!(read_findings(&path("found"), 4).is_err());
+        std::os::unix::fs::symlink(path("found"), path("link")).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", path("endless")).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, path("pipe"), rustix::fs::Mode::RUSR).unwrap();
+        for name in ["link", "endless", "pipe"] {
+            assert!(read_findings(&path(name), 5).is_err(), "{name}");
+            assert!(read_if_there(&path(name)).is_err(), "{name}");
+        }
+    }
 
     #[test]
     fn findings_that_cannot_be_read_are_an_error_and_missing_ones_are_none() {

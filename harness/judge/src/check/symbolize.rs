@@ -2,10 +2,14 @@
 
 use super::SourceLine;
 use crate::outcome::Stop;
+use lab_device::sandbox::{self, FileAccess, Policy};
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
+
+/// The program that knows the lines of an image.
+const PROGRAM: &str = "addr2line";
 
 /// Returns the source line of each address, counted from the image's beginning. If functions are inlined there, it is
 /// the innermost line in the user's own source. Runs binutils' `addr2line`, which is present wherever a C++ compiler
@@ -14,16 +18,29 @@ pub fn resolve(image: &Path, addresses: &[u64]) -> Result<HashMap<u64, SourceLin
     if addresses.is_empty() {
         return Ok(HashMap::new());
     }
-    let mut command = Command::new("addr2line");
+    let mut command = Command::new(PROGRAM);
     command.arg("-a").arg("-i").arg("-e").arg(image).args(addresses.iter().map(|a| format!("{a:#x}")));
-    let output = command.output().map_err(lacking)?;
+    let output = confined(command, image).map_err(lacking)?;
     let here = std::env::current_dir().unwrap_or_default();
     Ok(read(&String::from_utf8_lossy(&output.stdout), &here))
 }
 
+/// Runs a command that reads this image and nothing else: the image was built from a source that may be a stranger's.
+fn confined(mut command: Command, image: &Path) -> io::Result<Output> {
+    let execute = sandbox::toolchain_folders(PROGRAM.as_ref());
+    let files = FileAccess { read: vec![image.to_owned()], execute, ..FileAccess::default() };
+    let run = move || {
+        // Without a sandbox the folder is trusted, or nothing was built.
+        let _ = sandbox::enter(Policy::Compiler, &files);
+        command.output()
+    };
+    let ended = std::thread::Builder::new().name("addr2line".into()).spawn(run)?.join();
+    ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
 /// Returns an error with what to install, if `addr2line` is missing.
 pub fn program() -> Result<(), Stop> {
-    Command::new("addr2line").arg("--version").output().map(drop).map_err(lacking)
+    Command::new(PROGRAM).arg("--version").output().map(drop).map_err(lacking)
 }
 
 fn lacking(error: io::Error) -> Stop {

@@ -14,7 +14,7 @@ use crate::outcome::{Correctness, Stop};
 use crate::problem::{self, Problem, ProblemContext};
 use crate::sink::SharedSink;
 use crate::worker::Worker;
-use lab_device::{DeviceInfo, Image};
+use lab_device::{DeviceInfo, Image, Sanitizer};
 use lab_protocol::report::{Stage, Writer};
 use lab_protocol::{Tool, tool_names};
 use std::collections::HashMap;
@@ -96,8 +96,8 @@ struct CheckSession<'a> {
     sanitizer: Option<ComputeSanitizer>,
     /// `None` only while [`CheckSession::image`] builds.
     compiler: Option<Compiler>,
-    /// The images built so far, by the compiler options that a tool adds.
-    images: HashMap<&'static [&'static str], Image>,
+    /// The images built so far, by the instrumentation that a tool needs.
+    images: HashMap<Option<Sanitizer>, Image>,
 }
 
 impl CheckSession<'_> {
@@ -135,7 +135,7 @@ impl CheckSession<'_> {
         tool_run.run(problem, &mut cx, worker)
     }
 
-    /// The candidate built with the options that this tool adds.
+    /// The candidate built with the instrumentation that this tool needs.
     fn image(
         &mut self,
         tool: Tool,
@@ -143,13 +143,13 @@ impl CheckSession<'_> {
         snapshot: &KernelSnapshot,
         out: &mut Writer,
     ) -> Result<Image, Stop> {
-        let added = check::compile_options(tool);
-        if let Some(image) = self.images.get(added) {
+        let instrumentation = check::instrumentation(tool);
+        if let Some(image) = self.images.get(&instrumentation) {
             return Ok(image.clone());
         }
         out.stage(Stage::Build)?;
         let mut options = self.options.clone();
-        options.compile_options.extend(added.iter().map(|option| (*option).to_owned()));
+        options.instrumentation = instrumentation;
         let Some(compiler) = self.compiler.take() else {
             return Err(Stop::Lab("the compiler process has ended".into()));
         };
@@ -159,7 +159,7 @@ impl CheckSession<'_> {
         let image = built.and_then(|built| builder.write_build(built, out));
         self.compiler = Some(builder.compiler);
         let image = image?;
-        self.images.insert(added, image.clone());
+        self.images.insert(instrumentation, image.clone());
         Ok(image)
     }
 }

@@ -6,6 +6,7 @@ use crate::options::JudgeOptions;
 use crate::outcome::Stop;
 use crate::problem::BuildNeeds;
 use lab_device::{BuildRequest, Built, Image};
+use lab_protocol::CompileOptions;
 use lab_protocol::report::Writer;
 use std::path::{Path, PathBuf};
 
@@ -25,7 +26,8 @@ impl KernelBuilder<'_> {
             shown_as,
             include_dirs: Vec::new(),
             defines: needs.defines.clone(),
-            options: Vec::new(),
+            options: CompileOptions::default(),
+            sanitizer: None,
             problem_header: needs.problem_header.clone(),
             arch: self.arch.clone(),
             cache_dir: self.cache_dir.to_owned(),
@@ -36,6 +38,7 @@ impl KernelBuilder<'_> {
         BuildRequest {
             include_dirs: self.options.all_include_dirs(),
             options: self.options.compile_options.clone(),
+            sanitizer: self.options.instrumentation,
             ..self.request(source, self.options.shown_as(), needs)
         }
     }

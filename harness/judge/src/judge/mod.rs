@@ -55,7 +55,7 @@ pub fn main(options: JudgeOptions, on_standby: bool) -> Exit {
         .and_then(|()| lifetime::die_with_parent(rustix::process::Signal::TERM));
     if let Err(error) = signals {
         console::complain("lab harness", &format!("the signal handlers cannot be set up: {error}"));
-        return Exit::Crashed;
+        return Exit::NOT_JUDGED;
     }
     if on_standby {
         standby::judge(&options, io::stdin(), console::stdout())
@@ -92,15 +92,19 @@ fn write_verdict(options: &JudgeOptions, verdict: Result<Correctness, Stop>, out
     match verdict {
         Ok(Correctness::Pass) => Exit::Passed,
         Ok(Correctness::Fail) => Exit::Wrong,
-        Err(Stop::Problem(_)) => Exit::Usage,
+        Err(Stop::Problem(_) | Stop::Lab(_)) => Exit::NOT_JUDGED,
         Err(Stop::Build(_)) => Exit::NotBuilt,
-        Err(Stop::Crash(_) | Stop::Lab(_)) => Exit::Crashed,
+        Err(Stop::Crash(_)) => Exit::Crashed,
     }
 }
 
-/// Writes `fault: lab` if the kernel is not to blame. The exit code of both is the same.
+/// Writes what is to blame if the kernel is not: `fault: problem` or `fault: lab`.
 fn write_fault(out: &mut Writer, stop: &Stop) -> io::Result<()> {
-    if matches!(stop, Stop::Lab(_)) { out.line("fault", "lab") } else { Ok(()) }
+    match stop {
+        Stop::Problem(_) => out.line("fault", "problem"),
+        Stop::Lab(_) => out.line("fault", "lab"),
+        Stop::Build(_) | Stop::Crash(_) => Ok(()),
+    }
 }
 
 /// Writes the first line of `reason` as `stopped:`. A reason of several lines is written as log text before it.

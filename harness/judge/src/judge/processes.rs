@@ -8,8 +8,8 @@ use crate::process::private_folder;
 use crate::sink::SharedSink;
 use crate::sync::lock;
 use crate::worker::{StartingWorker, Worker};
-use lab_device::DeviceInfo;
 use lab_device::sandbox::SandboxState;
+use lab_device::{DeviceInfo, FolderTrust};
 use lab_protocol::Target;
 use lab_protocol::report::Writer;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ pub fn start_compiler(options: &JudgeOptions, target: Target, sink: &SharedSink)
     let readable = super::confinement::readable(options);
     Compiler::start(
         &options.compiler,
-        target,
+        (target, FolderTrust::of(options.trusted)),
         options.time_limit,
         &cache_dir,
         readable,
@@ -95,7 +95,8 @@ pub fn remove_unused() {
     }
 }
 
-/// The architecture to build for: the option's, or else the device's own.
+/// The architecture to build for: that of `--arch`, else that of a compiler option, else the device's own.
 pub fn arch(options: &JudgeOptions, device: &DeviceInfo) -> String {
-    options.arch.clone().unwrap_or_else(|| device.arch.clone())
+    let named = options.compile_options.architecture().filter(|_| !device.emulated);
+    options.arch.as_deref().or(named).map_or_else(|| device.arch.clone(), str::to_owned)
 }

@@ -59,7 +59,7 @@ impl RaceCheck {
             return Ok(None);
         }
         let mut options = options.clone();
-        options.compile_options.extend(check::compile_options(Tool::Race).iter().map(|o| (*o).to_owned()));
+        options.instrumentation = check::instrumentation(Tool::Race);
         // The run's own compiler prints the same.
         let silent = SharedSink::new(io::sink());
         let compiler = start_compiler(&options, Target::Cpu, &silent)?;

@@ -24,14 +24,18 @@ use crate::sink::SharedSink;
 use crate::telemetry::TelemetryMonitor;
 use crate::worker::{LaunchShape, ModuleId, Worker};
 use lab_device::{Built, DeviceInfo, Occupancy};
-use lab_protocol::report::{Stage, Writer};
+use lab_protocol::report::{Report, Severity, Stage, Writer};
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long the incumbent runs, at most, while the candidate builds. The clocks are up after some milliseconds and stay up for
 /// seconds. A launch that lasts longer than the build delays the verdict.
 const RAISE_CLOCKS_FOR: Duration = Duration::from_millis(150);
+
+/// The name of the header that the judge makes of problem.toml.
+const PROBLEM_HEADER: &str = "lab_problem.h";
 
 /// Judges the candidate and returns the verdict on correctness. With a start signal, does what it can ahead and waits for it.
 pub fn run(
@@ -106,6 +110,13 @@ pub fn run(
     let snapshot = Arc::new(KernelSnapshot::take(options, &cache_dir.join(SNAPSHOTS))?);
     let race_check = race_check.map(|check| check.start(snapshot.clone())).transpose()?;
     let built = env.build(&mut builder, &snapshot, &needs, &mut incumbent, out)?;
+    if built.image.is_none() && fails_in_problem_header(&built.log) && !on_standby {
+        // The header is made of problem.toml. If reference.cu does not build with it either, problem.toml is wrong.
+        if let Err(stop) = env.prepare(problem, &mut builder, out, &mut worker) {
+            out.text(&built.log)?;
+            return Err(stop);
+        }
+    }
     let image = builder.write_build(built, out)?;
     KernelBuilder::write_caveats(&image, out)?;
     if !on_standby {
@@ -195,6 +206,13 @@ impl SealedCheck<'_, '_> {
         out.stage(Stage::Verify)?;
         self.env.verify(problem, self.builder, out, self.worker, self.module)
     }
+}
+
+/// Whether the compiler found an error in the header that the judge made of problem.toml.
+fn fails_in_problem_header(log: &str) -> bool {
+    let report = Report::read(log);
+    let errors = report.diagnostics().iter().filter(|found| found.severity == Severity::Error);
+    errors.map(|found| Path::new(&found.file)).any(|file| file.ends_with(PROBLEM_HEADER))
 }
 
 /// Writes `device:`, and `device_uuid:` and `driver:` if the device has them.

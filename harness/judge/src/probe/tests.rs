@@ -6,7 +6,7 @@ use super::*;
 use crate::worker::{ModuleId, Worker};
 use lab_device::DeviceInfo;
 use lab_device::{BuildRequest, builder, open};
-use lab_protocol::Target;
+use lab_protocol::{CompileOptions, Target};
 use std::time::Duration;
 
 fn worker() -> (Worker, ModuleId, tempfile::TempDir) {
@@ -18,7 +18,8 @@ fn worker() -> (Worker, ModuleId, tempfile::TempDir) {
         shown_as: "probe.cu".into(),
         include_dirs: vec![],
         defines: vec![],
-        options: vec![],
+        options: CompileOptions::default(),
+        sanitizer: None,
         problem_header: HEADER.into(),
         arch: String::new(),
         cache_dir: folder.path().join("cache"),

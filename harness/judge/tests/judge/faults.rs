@@ -177,7 +177,7 @@ fn a_worker_that_cannot_be_started_is_reported() {
     let folder = folder("");
     let mut options = folder.options();
     options.worker.path = "/nonexistent/lab".into();
-    support::run(options).expect(Exit::Crashed).expect_in("stopped", "/nonexistent/lab cannot be started");
+    support::run(options).expect(Exit::NOT_JUDGED).expect_in("stopped", "/nonexistent/lab cannot be started");
 }
 
 #[test]

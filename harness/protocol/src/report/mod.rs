@@ -11,7 +11,9 @@
 //! - A line with `limit=` is a gate. It passes if its value is less than or equal to the limit; NaN fails.
 //! - `first_failure: TEXT`: the first wrong value, with its place and both values.
 //! - `stopped: TEXT`: why the built-in harness ended without a verdict.
-//! - `fault: lab`: before such a line, the lab or the machine failed and not the kernel.
+//! - `fault: problem` or `fault: lab`: before such a line: the problem's files, or the lab or the machine failed, and not the
+//!   kernel. The run is *not judged*.
+//! - `build: failed`: a harness of the user's own says that the kernel does not build.
 //! - `caveat: TEXT`: something that qualifies the result. Up to [`CAVEATS`] different ones are kept.
 //!
 //! # Progress
@@ -226,6 +228,16 @@ impl Report {
     /// Whether `correctness:` says `pass`; any other word is `Some(false)`. `None` without the line.
     pub fn correctness(&self) -> Option<bool> {
         self.value("correctness").map(|v| first_word(v) == "pass")
+    }
+
+    /// Whether `build:` says `failed`.
+    pub fn build_failed(&self) -> bool {
+        self.value("build").is_some_and(|v| first_word(v) == "failed")
+    }
+
+    /// What `fault:` says is to blame instead of the kernel.
+    pub fn fault(&self) -> Option<&str> {
+        self.value("fault").map(first_word)
     }
 
     /// The stage; `None` without the line or with an unknown word.

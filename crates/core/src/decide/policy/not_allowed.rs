@@ -30,6 +30,10 @@ pub enum NotAllowed {
     OtherKernel { run: RunId, judged: String, kernel: String },
     #[error("needs a passing verdict: run {run} came to {word}")]
     NoPass { run: RunId, word: &'static str },
+    #[error(
+        "the present bytes of {kernel} were not judged: `lab run{argument}` judges them, or says why it cannot"
+    )]
+    NotJudged { kernel: String, argument: String },
     /// The text names the kernel, and says what to do.
     #[error("{why}")]
     Unreadable { kernel: String, why: String },
@@ -117,6 +121,7 @@ impl fmt::Display for Hint<'_> {
             NotAllowed::Foreign { run, .. } => write!(f, "run {run} is foreign: judge again"),
             NotAllowed::ForeignDecision { .. } => f.write_str("the last decision is foreign"),
             NotAllowed::OtherKernel { run, .. } => write!(f, "run {run} judged another kernel"),
+            NotAllowed::NotJudged { .. } => f.write_str("needs a verdict"),
             NotAllowed::NoPass { .. } => f.write_str("needs a passing verdict"),
             NotAllowed::Unreadable { kernel, .. } => write!(f, "{} cannot be read", file(kernel)),
             NotAllowed::Changed { files, .. } => match files.as_slice() {

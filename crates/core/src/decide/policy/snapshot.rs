@@ -145,7 +145,7 @@ impl From<&Record> for Candidate {
 impl Candidate {
     /// The run has a verdict about its bytes, and no decision.
     pub fn is_undecided(&self) -> bool {
-        self.outcome.is_some_and(|outcome| outcome != Outcome::Void) && self.decided.is_none()
+        self.outcome.is_some_and(Outcome::is_verdict) && self.decided.is_none()
     }
 
     /// Why this run is none that could be decided, whatever its verdict.

@@ -305,6 +305,7 @@ fn of_several_reasons_the_one_about_the_bytes_comes_first() {
         assert!(matches!(allowed(&all(outcome)).keep, Err(NotAllowed::Changed { .. })));
     }
     assert!(matches!(allowed(&all(Outcome::Void)).keep, Err(NotAllowed::NoPass { .. })));
+    assert!(matches!(allowed(&all(Outcome::NotJudged)).keep, Err(NotAllowed::NotJudged { .. })));
 }
 
 #[test]
@@ -345,6 +346,7 @@ fn a_discard_of_more_than_the_judged_bytes_asks_first() {
     );
     // The bytes of a decided run are in git, and have their row.
     discard_is(&run(|r| r.decided = Some(Status::Discard)), "Decided(RunId(7), Discard)");
+    discard_is(&run(|r| r.outcome = Some(Outcome::NotJudged)), unjudged);
     let in_progress = run(|r| r.outcome = None);
     discard_is(&in_progress, "Unjudged { running: Some(RunId(7)), unreadable: false }");
     assert_eq!(

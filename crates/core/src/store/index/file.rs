@@ -84,7 +84,7 @@ struct Header {
 const VERSION: u32 = 5;
 
 /// Most bytes of a file of the index, and of a line of an earlier version's. A larger one is read from the records again.
-const LIMIT: u64 = 1 << 30;
+const LIMIT: u64 = 256 << 20;
 const LINE_LIMIT: u64 = 1 << 20;
 
 /// The number of words in a row of the table: id, stamp, keys, place.

@@ -18,6 +18,10 @@ pub fn runs(store: &RunStore, known: impl DoubleEndedIterator<Item = RunId>) -> 
 /// The newest run, where the folder holds `count` runs, `last` the newest of them, and the runs that follow `last`. `None`
 /// where it holds others, or does not tell.
 pub fn newest(store: &RunStore, last: RunId, count: u64) -> Option<RunId> {
+    // A folder may have any number for its name.
+    if last.0 > u64::MAX / 2 {
+        return None;
+    }
     let is_run = |id: RunId| store.files().metadata(&store.folder(id)).is_ok_and(|about| about.is_dir());
     let newer = (last.0 + 1..).take_while(|id| is_run(RunId(*id))).count() as u64;
     let links = store.files().metadata(store.runs()).ok()?.nlink();

@@ -18,7 +18,7 @@ pub fn lines(check: &FinishedRun, columns: usize, theme: &Theme) -> Vec<Line<'st
     let (sign, style) = match check.verdict.outcome {
         Outcome::Pass => ("✓", theme.good()),
         Outcome::Fail => ("✗", theme.bad()),
-        Outcome::Crash | Outcome::Void => ("!", theme.warn()),
+        Outcome::Crash | Outcome::Void | Outcome::NotJudged => ("!", theme.warn()),
     };
     let says = match check.report.value(RESULT) {
         Some(result) => result,

@@ -1,8 +1,8 @@
 //! The host's C++ compiler: which one it is, its options, and the headers that it has precompiled.
 
 use super::cannot_write;
-use super::sanitizer::Sanitizer;
-use crate::api::DeviceError;
+use super::sanitizer;
+use crate::api::{DeviceError, Sanitizer};
 use crate::cpu::headers;
 use std::ffi::OsString;
 use std::io;
@@ -102,7 +102,7 @@ impl HostCompiler {
     /// The options for device code.
     pub fn flags(&self, sanitizer: Option<Sanitizer>) -> Vec<OsString> {
         let gnu = if self.clang { &[][..] } else { GNU_FLAGS };
-        let sanitizer = sanitizer.map_or(&[][..], |sanitizer| sanitizer.flags(self.clang));
+        let sanitizer = sanitizer.map_or(&[][..], |kind| sanitizer::flags(kind, self.clang));
         FLAGS.iter().chain(gnu).chain(sanitizer).map(OsString::from).collect()
     }
 

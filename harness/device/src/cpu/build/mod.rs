@@ -9,13 +9,11 @@ mod sources;
 mod unit;
 
 pub use compiler::HostCompiler;
-pub use sanitizer::{ADDRESS_SANITIZER, THREAD_SANITIZER};
 
 use super::headers;
-use crate::api::{BuildRequest, Builder, Built, DeviceError, Image, SharedFiles};
+use crate::api::{BuildRequest, Builder, Built, DeviceError, Image, Sanitizer, SharedFiles};
 use crate::build_cache;
 use crate::sandbox;
-use sanitizer::Sanitizer;
 use sources::Sources;
 use std::ffi::OsString;
 use std::io;
@@ -42,7 +40,7 @@ impl Builder for HostCompiler {
 
     fn shared_files(&self) -> SharedFiles {
         let own = self.clone();
-        Box::new(move |request| own.headers(&request.cache_dir, Sanitizer::of(&request.options)).map(drop))
+        Box::new(move |request| own.headers(&request.cache_dir, request.sanitizer).map(drop))
     }
 
     fn key(&self, request: &BuildRequest) -> Option<String> {
@@ -50,12 +48,12 @@ impl Builder for HostCompiler {
     }
 
     fn warm(&mut self, request: &BuildRequest) -> bool {
-        self.headers(&request.cache_dir, Sanitizer::of(&request.options)).is_ok()
+        self.headers(&request.cache_dir, request.sanitizer).is_ok()
     }
 
     fn build(&mut self, request: &BuildRequest) -> Result<Built, DeviceError> {
         let started = Instant::now();
-        let sanitizer = Sanitizer::of(&request.options);
+        let sanitizer = request.sanitizer;
         let headers = self.headers(&request.cache_dir, sanitizer)?;
         let cannot_write = |error: io::Error| cannot_write(&request.cache_dir, &error);
         let folder = tempfile::Builder::new()
@@ -160,28 +158,7 @@ fn own_options(request: &BuildRequest) -> Vec<OsString> {
         map.push("=.");
         map
     });
-    let is_host_option = |o: &&String| !is_nvcc_only(o) && Sanitizer::of(std::slice::from_ref(o)).is_none();
-    map.into_iter().chain(request.options.iter().filter(is_host_option).map(OsString::from)).collect()
-}
-
-/// Whether only the GPU's compiler knows an option: options in lab.toml are for both devices.
-fn is_nvcc_only(option: &str) -> bool {
-    const PREFIXES: [&str; 13] = [
-        "--gpu-architecture",
-        "-arch",
-        "-gencode",
-        "--use_fast_math",
-        "-use_fast_math",
-        "--maxrregcount",
-        "-maxrregcount",
-        "-lineinfo",
-        "--generate-line-info",
-        "-Xptxas",
-        "--ptxas-options",
-        "-G",
-        "--extra-device-vectorization",
-    ];
-    PREFIXES.iter().any(|prefix| option.starts_with(prefix)) || option.starts_with("-std=")
+    map.into_iter().chain(request.options.for_host().into_iter().map(OsString::from)).collect()
 }
 
 /// The instruction sets of this machine's processor, as Linux lists them. Empty where they cannot be read.

@@ -1,11 +1,12 @@
 //! Building one unit: the preprocessor, the scan of its result, then the compiler.
 
+use super::HostCompiler;
 use super::limits;
 use super::preprocessed::host_code::HostCheck;
 use super::preprocessed::{
     DEVICE, Declaration, GLOBAL, HOST, Preprocessed, SHARED, declarations, entries, prologue,
 };
-use super::{ADDRESS_SANITIZER, HostCompiler};
+use super::sanitizer::ADDRESS_SANITIZER;
 use crate::api::DeviceError;
 use crate::cpu::rewrite::{Edit, apply, rewrite_preprocessed};
 use std::ffi::OsString;

@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::api::{BuildRequest, Built, DeviceError, Driver, ExecutionOrder, Shape};
+use lab_protocol::CompileOptions;
 
 /// Builds a source as `kernel.cu`. Builds the same source only once.
 fn build(source: &str) -> Built {
@@ -33,7 +34,8 @@ fn request(source: PathBuf) -> BuildRequest {
         shown_as: "kernels/t/kernel.cu".into(),
         include_dirs: Vec::new(),
         defines: Vec::new(),
-        options: Vec::new(),
+        options: CompileOptions::default(),
+        sanitizer: None,
         problem_header: "struct LabDims { int n; };\n".into(),
         arch: String::new(),
         cache_dir: cache(),

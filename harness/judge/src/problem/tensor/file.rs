@@ -76,6 +76,9 @@ impl ProblemFile {
             if matches!(name.as_str(), "T" | "E" | "PI" | "TAU" | SIZE_OF_T) {
                 return Err(format!("{kind}: '{name}' is reserved: choose another name"));
             }
+            if KEYWORDS.contains(&name.as_str()) {
+                return Err(format!("{kind}: '{name}' is a word of C++: choose another name"));
+            }
             if seen.contains(&name.as_str()) {
                 return Err(format!("{kind}: '{name}' is given twice"));
             }
@@ -110,6 +113,9 @@ impl ProblemFile {
         }
         if !is_identifier(&self.entry.replace("{T}", "x")) {
             return Err(format!("entry: '{}' is not the name of a function", self.entry));
+        }
+        if KEYWORDS.contains(&self.entry.as_str()) {
+            return Err(format!("entry: '{}' is a word of C++: choose another name", self.entry));
         }
         for (dtype, t) in &self.tolerance {
             let right = |limit: f64| limit.is_finite() && limit >= 0.0;
@@ -208,6 +214,102 @@ struct ParsedCounts {
     bytes: Option<Expression>,
     flops: Option<Expression>,
 }
+
+/// The words of C++20 that name nothing else.
+const KEYWORDS: [&str; 92] = [
+    "alignas",
+    "alignof",
+    "and",
+    "and_eq",
+    "asm",
+    "auto",
+    "bitand",
+    "bitor",
+    "bool",
+    "break",
+    "case",
+    "catch",
+    "char",
+    "char16_t",
+    "char32_t",
+    "char8_t",
+    "class",
+    "co_await",
+    "co_return",
+    "co_yield",
+    "compl",
+    "concept",
+    "const",
+    "const_cast",
+    "consteval",
+    "constexpr",
+    "constinit",
+    "continue",
+    "decltype",
+    "default",
+    "delete",
+    "do",
+    "double",
+    "dynamic_cast",
+    "else",
+    "enum",
+    "explicit",
+    "export",
+    "extern",
+    "false",
+    "float",
+    "for",
+    "friend",
+    "goto",
+    "if",
+    "inline",
+    "int",
+    "long",
+    "mutable",
+    "namespace",
+    "new",
+    "noexcept",
+    "not",
+    "not_eq",
+    "nullptr",
+    "operator",
+    "or",
+    "or_eq",
+    "private",
+    "protected",
+    "public",
+    "register",
+    "reinterpret_cast",
+    "requires",
+    "return",
+    "short",
+    "signed",
+    "sizeof",
+    "static",
+    "static_assert",
+    "static_cast",
+    "struct",
+    "switch",
+    "template",
+    "this",
+    "thread_local",
+    "throw",
+    "true",
+    "try",
+    "typedef",
+    "typeid",
+    "typename",
+    "union",
+    "unsigned",
+    "using",
+    "virtual",
+    "void",
+    "volatile",
+    "wchar_t",
+    "while",
+    "xor",
+    "xor_eq",
+];
 
 fn is_identifier(name: &str) -> bool {
     let mut letters = name.bytes();

@@ -27,9 +27,13 @@ impl ReferenceKernel {
                 source.display()
             )));
         }
-        let image = (cx.build)(&source, &spec.header())?;
+        // The name of the file stands in the compiler's messages already.
+        let image = (cx.build)(&source, &spec.header()).map_err(|stop| match stop {
+            stop @ (Stop::Problem(_) | Stop::Lab(_)) => stop,
+            stop @ (Stop::Crash(_) | Stop::Build(_)) => as_problem(&source, stop),
+        })?;
         let mut worker = (cx.spawn_worker)()?;
-        let module = worker.load(&image.path)?;
+        let module = worker.load(&image.path).map_err(|stop| as_problem(&source, stop))?;
         for entry in spec.entries() {
             worker.require_entry(module, entry).map_err(|stop| as_problem(&source, stop))?;
         }
@@ -42,14 +46,14 @@ impl ReferenceKernel {
         let worker = &mut self.worker;
         let as_problem = |stop| as_problem(&self.source, stop);
         let sets = std::slice::from_ref(inputs);
-        let launcher = CaseLauncher::set_up(spec, index, worker, sets)?;
+        let launcher = CaseLauncher::set_up(spec, index, worker, sets).map_err(as_problem)?;
         launcher.launch(worker, self.module, 0, sets, ExecutionOrder::Forward).map_err(as_problem)?;
         let breaches = worker.breaches().map_err(as_problem)?;
         let outputs = launcher.outputs(worker, 0).map_err(as_problem)?;
         if let Some(breach) = breaches.first() {
             return Err(as_problem(Stop::Crash(launcher.describe(breach))));
         }
-        launcher.take_down(worker)?;
+        launcher.take_down(worker).map_err(as_problem)?;
         let case = &spec.cases[index];
         for ((tensor, shaped), content) in spec.tensors.iter().zip(&case.tensors).zip(&outputs) {
             let Some(content) = content.as_ref().filter(|_| tensor.role == TensorRole::Out) else { continue };
@@ -62,7 +66,11 @@ impl ReferenceKernel {
     }
 }
 
-/// Any failure of the reference is a mistake in the problem, not in the candidate.
+/// Any failure of the reference is a mistake in the problem, not in the candidate. What the lab or the machine failed at stays
+/// that.
 fn as_problem(source: &Path, stop: Stop) -> Stop {
-    Stop::Problem(format!("{}: {stop}", source.display()))
+    match stop {
+        Stop::Lab(why) => Stop::Lab(why),
+        stop => Stop::Problem(format!("{}: {stop}", source.display())),
+    }
 }

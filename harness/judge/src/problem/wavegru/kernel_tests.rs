@@ -5,7 +5,7 @@ use super::philox::gumbel;
 use super::*;
 use crate::worker::{BufferId, Launch, LaunchArg};
 use lab_device::{BuildRequest, DeviceError};
-use lab_protocol::Target;
+use lab_protocol::{CompileOptions, Target};
 use std::time::Duration;
 
 /// A source built for the cpu device, and a worker for it.
@@ -31,7 +31,8 @@ fn build(source: &str, problem_header: &str) -> Built {
         shown_as: "kernel.cu".into(),
         include_dirs: Vec::new(),
         defines: vec![("LAB_HIDDEN".into(), "256".into())],
-        options: Vec::new(),
+        options: CompileOptions::default(),
+        sanitizer: None,
         problem_header: problem_header.into(),
         arch: String::new(),
         cache_dir: cache(),

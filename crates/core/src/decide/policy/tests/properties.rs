@@ -9,6 +9,7 @@ fn outcomes() -> impl Strategy<Value = Outcome> {
         1 => Just(Outcome::Fail),
         1 => Just(Outcome::Crash),
         1 => Just(Outcome::Void),
+        1 => Just(Outcome::NotJudged),
     ]
 }
 

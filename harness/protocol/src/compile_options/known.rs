@@ -1,0 +1,350 @@
+//! The options in one word, and what may stand behind their `=`.
+
+/// Whose compiler an option is for. The other device's compiler does not get it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Device {
+    /// g++ and clang++.
+    Host,
+    /// NVRTC.
+    Gpu,
+    /// Each.
+    Both,
+}
+
+/// What stands behind an option's name.
+#[derive(Clone, Copy)]
+enum Value {
+    /// Nothing.
+    No,
+    /// Digits.
+    Number,
+    /// Numbers with commas between them.
+    Numbers,
+    /// `true` or `false`, or nothing, which is `true`.
+    Switch,
+    /// One of these words.
+    One(&'static [&'static str]),
+    /// A name of a processor or an instruction set.
+    Processor,
+}
+
+/// The digits.
+pub const NUMBERS: &str = "0123456789";
+
+/// Most digits of a number: no option needs a larger one.
+const DIGITS: usize = 10;
+
+impl Value {
+    fn accepts(self, value: Option<&str>) -> bool {
+        let digits = |text: &str| {
+            !text.is_empty() && text.len() <= DIGITS && text.chars().all(|c| NUMBERS.contains(c))
+        };
+        match (self, value) {
+            (Value::No | Value::Switch, None) => true,
+            (Value::Number, Some(value)) => digits(value),
+            (Value::Numbers, Some(value)) => value.split(',').all(digits),
+            (Value::Switch, Some(value)) => matches!(value, "true" | "false"),
+            (Value::One(words), Some(value)) => words.contains(&value),
+            (Value::Processor, Some(value)) => {
+                let is_part = |c: char| {
+                    c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '+' | ',' | '!' | ':')
+                };
+                !value.is_empty() && value.len() <= 64 && value.chars().all(is_part)
+            }
+            (Value::No, Some(_))
+            | (Value::Number | Value::Numbers | Value::One(_) | Value::Processor, None) => false,
+        }
+    }
+
+    /// What to write, for an error.
+    fn wanted(self) -> String {
+        match self {
+            Value::No => "it takes no value: remove the value".into(),
+            Value::Number => "its value is a number: write one behind =".into(),
+            Value::Numbers => "its value is a list of numbers, as in =177,550: write one".into(),
+            Value::Switch => "its value is true or false: write one of them".into(),
+            Value::One(words) => format!("its value is one of {}: write one of them", words.join(", ")),
+            Value::Processor => {
+                "its value is the name of a processor or an instruction set: write one".into()
+            }
+        }
+    }
+}
+
+/// NVRTC's options, by their names; the first is the one that is passed on.
+const GPU: &[(&[&str], Value)] = &[
+    (&["--use_fast_math", "-use_fast_math"], Value::No),
+    (&["--maxrregcount", "-maxrregcount"], Value::Number),
+    (&["--ftz", "-ftz"], Value::Switch),
+    (&["--prec-div", "-prec-div"], Value::Switch),
+    (&["--prec-sqrt", "-prec-sqrt"], Value::Switch),
+    (&["--fmad", "-fmad"], Value::Switch),
+    (&["--device-debug", "-G"], Value::No),
+    (&["--extra-device-vectorization", "-extra-device-vectorization"], Value::No),
+    (&["--restrict", "-restrict"], Value::No),
+    (&["--device-int128", "-device-int128"], Value::No),
+    (&["--device-as-default-execution-space", "-default-device"], Value::No),
+    (&["--extended-lambda", "-extended-lambda"], Value::No),
+    (&["--expt-extended-lambda", "-expt-extended-lambda"], Value::No),
+    (&["--expt-relaxed-constexpr", "-expt-relaxed-constexpr"], Value::No),
+    (&["--builtin-move-forward", "-builtin-move-forward"], Value::Switch),
+    (&["--builtin-initializer-list", "-builtin-initializer-list"], Value::Switch),
+    (&["--modify-stack-limit", "-modify-stack-limit"], Value::Switch),
+    (&["--device-stack-protector", "-device-stack-protector"], Value::Switch),
+    (&["--dopt", "-dopt"], Value::One(&["on", "off"])),
+    (&["--Ofast-compile", "-Ofc"], Value::One(&["0", "min", "mid", "max"])),
+    (&["--jump-table-density", "-jtd"], Value::Number),
+    (&["--split-compile", "-split-compile"], Value::Number),
+    (&["--minimal", "-minimal"], Value::No),
+    (&["--diag-error", "-diag-error"], Value::Numbers),
+    (&["--diag-suppress", "-diag-suppress"], Value::Numbers),
+    (&["--diag-warn", "-diag-warn"], Value::Numbers),
+    (&["--display-error-number", "-err-no"], Value::No),
+    (&["--no-display-error-number", "-no-err-no"], Value::No),
+];
+
+/// Options that the lab gives NVRTC anyway. They pass, and nobody gets them twice.
+const ALWAYS: &[&str] = &["--generate-line-info", "-lineinfo"];
+
+/// What may stand behind `--ptxas-options=`, by their names.
+const PTXAS: &[(&[&str], Value)] = &[
+    (&["-O0", "-O1", "-O2", "-O3"], Value::No),
+    (&["--opt-level", "-O"], Value::Number),
+    (&["--verbose", "-v"], Value::No),
+    (&["--maxrregcount", "-maxrregcount"], Value::Number),
+    (&["--register-usage-level", "-register-usage-level"], Value::Number),
+    (
+        &["--def-load-cache", "-dlcm", "--force-load-cache", "-flcm"],
+        Value::One(&["ca", "cg", "cs", "cv", "lu"]),
+    ),
+    (&["--def-store-cache", "-dscm", "--force-store-cache", "-fscm"], Value::One(&["wb", "cg", "cs", "wt"])),
+    (&["--allow-expensive-optimizations", "-allow-expensive-optimizations"], Value::Switch),
+    (&["--disable-optimizer-constants", "-disable-optimizer-consts"], Value::No),
+    (&["--fmad", "-fmad"], Value::Switch),
+    (&["--warn-on-spills", "-warn-spills"], Value::No),
+    (&["--warn-on-local-memory-usage", "-warn-lmem-usage"], Value::No),
+    (&["--warn-on-double-precision-use", "-warn-double-usage"], Value::No),
+    (&["--suppress-stack-size-warning", "-suppress-stack-size-warning"], Value::No),
+    (&["--disable-warnings", "-w"], Value::No),
+    (&["--warning-as-error", "-Werror"], Value::No),
+];
+
+/// Whole words of g++ and clang++: optimisation, debug information, warnings, processors.
+const HOST: &[&str] = &[
+    "-O",
+    "-O0",
+    "-O1",
+    "-O2",
+    "-O3",
+    "-Og",
+    "-Os",
+    "-Oz",
+    "-Ofast",
+    "-g",
+    "-g0",
+    "-g1",
+    "-g2",
+    "-g3",
+    "-ggdb",
+    "-pedantic",
+    "-pedantic-errors",
+    "-mfma",
+    "-mfma4",
+    "-mf16c",
+    "-mbmi",
+    "-mbmi2",
+    "-mpopcnt",
+    "-mlzcnt",
+    "-mmovbe",
+    "-madx",
+    "-mgfni",
+    "-maes",
+    "-mpclmul",
+    "-mvaes",
+    "-mvpclmulqdq",
+    "-msha",
+    "-mvzeroupper",
+    "-mdaz-ftz",
+    "-mrecip",
+];
+
+/// Options of g++ and clang++ with a value.
+const HOST_VALUED: &[(&str, Value)] = &[
+    ("-march", Value::Processor),
+    ("-mtune", Value::Processor),
+    ("-mcpu", Value::Processor),
+    ("-mrecip", Value::Processor),
+    ("-mprefer-vector-width", Value::One(&["none", "128", "256", "512"])),
+    ("-mfpmath", Value::One(&["sse", "387", "both"])),
+    ("-ffp-contract", Value::One(&["off", "on", "fast", "fast-honor-pragmas"])),
+    ("-ffp-model", Value::One(&["precise", "strict", "fast", "aggressive"])),
+    ("-fexcess-precision", Value::One(&["fast", "standard", "16"])),
+    ("-fdenormal-fp-math", Value::Processor),
+    ("-fvect-cost-model", Value::One(&["unlimited", "dynamic", "cheap", "very-cheap"])),
+    ("-fsimd-cost-model", Value::One(&["unlimited", "dynamic", "cheap", "very-cheap"])),
+    ("-finline-limit", Value::Number),
+    ("-falign-functions", Value::Number),
+    ("-falign-loops", Value::Number),
+    ("-falign-jumps", Value::Number),
+    ("-falign-labels", Value::Number),
+    ("-fmax-errors", Value::Number),
+    ("-ferror-limit", Value::Number),
+    ("-ftemplate-depth", Value::Number),
+    ("-ftemplate-backtrace-limit", Value::Number),
+    ("-fconstexpr-depth", Value::Number),
+    ("-fconstexpr-steps", Value::Number),
+    ("-fconstexpr-loop-limit", Value::Number),
+    ("-fconstexpr-ops-limit", Value::Number),
+];
+
+/// Switches of g++ and clang++: each passes as `-fNAME` and as `-fno-NAME`.
+const SWITCHES: &[&str] = &[
+    "align-functions",
+    "align-jumps",
+    "align-labels",
+    "align-loops",
+    "approx-func",
+    "associative-math",
+    "builtin",
+    "cx-fortran-rules",
+    "cx-limited-range",
+    "delete-null-pointer-checks",
+    "elide-constructors",
+    "fast-math",
+    "finite-loops",
+    "finite-math-only",
+    "float-store",
+    "gcse",
+    "honor-infinities",
+    "honor-nans",
+    "if-conversion",
+    "if-conversion2",
+    "inline",
+    "inline-functions",
+    "inline-small-functions",
+    "ipa-cp",
+    "ipa-cp-clone",
+    "ipa-pta",
+    "ivopts",
+    "jump-tables",
+    "loop-interchange",
+    "loop-unroll-and-jam",
+    "math-errno",
+    "omit-frame-pointer",
+    "openmp-simd",
+    "peel-loops",
+    "permissive",
+    "prefetch-loop-arrays",
+    "protect-parens",
+    "reciprocal-math",
+    "rename-registers",
+    "reorder-blocks",
+    "reorder-functions",
+    "rounding-math",
+    "schedule-insns",
+    "schedule-insns2",
+    "signed-char",
+    "signed-zeros",
+    "single-precision-constant",
+    "slp-vectorize",
+    "split-loops",
+    "strict-aliasing",
+    "strict-overflow",
+    "trapping-math",
+    "tree-loop-distribution",
+    "tree-loop-im",
+    "tree-loop-vectorize",
+    "tree-pre",
+    "tree-slp-vectorize",
+    "tree-vectorize",
+    "unroll-all-loops",
+    "unroll-loops",
+    "unsafe-math-optimizations",
+    "unsigned-char",
+    "unswitch-loops",
+    "vectorize",
+    "wrapv",
+];
+
+/// An option with whose compiler gets it; the text is `None` where the lab gives it anyway.
+type Flag = Result<Option<(Device, String)>, String>;
+
+/// Reads an option that names nothing else. Returns how many strings it takes too. `None` for an option that is not on the list.
+pub fn flag(option: &str, next: Option<&str>) -> Option<(Flag, usize)> {
+    if ALWAYS.contains(&option) {
+        return Some((Ok(None), 1));
+    }
+    if matches!(option, "-w" | "--disable-warnings") {
+        return Some((Ok(Some((Device::Both, "-w".into()))), 1));
+    }
+    let (name, value) = split(option);
+    if matches!(name, "--ptxas-options" | "-Xptxas") {
+        let (value, words) = if value.is_some() { (value, 1) } else { (next, 2) };
+        return Some((ptxas(value.unwrap_or_default()), words));
+    }
+    if let Some((names, wanted)) = GPU.iter().find(|(names, _)| names.contains(&name)) {
+        let takes_next = matches!(wanted, Value::Number | Value::Numbers | Value::One(_));
+        let (value, words) = if takes_next && value.is_none() { (next, 2) } else { (value, 1) };
+        return Some((gpu(names[0], *wanted, value), words));
+    }
+    let host = || Ok(Some((Device::Host, option.to_owned())));
+    if let Some((_, wanted)) = HOST_VALUED.iter().find(|(known, _)| *known == name && value.is_some()) {
+        return Some((if wanted.accepts(value) { host() } else { Err(wanted.wanted()) }, 1));
+    }
+    (is_plain(option) || is_warning(option)).then(|| (host(), 1))
+}
+
+/// `--name=value` as its name and its value.
+fn split(option: &str) -> (&str, Option<&str>) {
+    option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)))
+}
+
+fn gpu(name: &str, wanted: Value, value: Option<&str>) -> Flag {
+    if !wanted.accepts(value) {
+        return Err(wanted.wanted());
+    }
+    let text = match (wanted, value) {
+        (Value::Switch, None) => format!("{name}=true"),
+        (_, None) => name.to_owned(),
+        (_, Some(value)) => format!("{name}={value}"),
+    };
+    Ok(Some((Device::Gpu, text)))
+}
+
+fn ptxas(list: &str) -> Flag {
+    for option in list.split(',') {
+        let (name, value) = split(option);
+        let known = PTXAS.iter().find(|(names, _)| names.contains(&name));
+        if !known.is_some_and(|(_, wanted)| wanted.accepts(value)) {
+            let shown: String = option.chars().take(80).collect();
+            return Err(format!(
+                "{shown:?} is no option of ptxas that passes: use others, such as -O3 or -dlcm=cg"
+            ));
+        }
+    }
+    Ok(Some((Device::Gpu, format!("--ptxas-options={list}"))))
+}
+
+/// A word of g++ or clang++ without a value.
+fn is_plain(option: &str) -> bool {
+    let switch = |name: &str| SWITCHES.contains(&name.strip_prefix("no-").unwrap_or(name));
+    let is_set = |name: &str| {
+        let letters = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '-');
+        ["avx", "sse", "amx-"].iter().any(|family| name.starts_with(family)) && name.chars().all(letters)
+    };
+    let processor = |rest: &str| {
+        let name = rest.strip_prefix("no-").unwrap_or(rest);
+        is_set(name) || HOST.contains(&format!("-m{name}").as_str())
+    };
+    HOST.contains(&option)
+        || option.strip_prefix("-f").is_some_and(switch)
+        || option.strip_prefix("-m").is_some_and(processor)
+}
+
+/// `-Wall`, `-Wno-error=shadow`. An option for the assembler or the linker, as in `-Wl,…`, holds a comma.
+fn is_warning(option: &str) -> bool {
+    option.strip_prefix("-W").is_some_and(|name| {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '+' | '=');
+        name.len() > 1 && name.chars().all(is_part)
+    })
+}

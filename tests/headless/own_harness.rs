@@ -1,0 +1,112 @@
+//! A harness of the user's own: what it gets, and how its exit codes and its figures are read.
+
+use crate::lab::Lab;
+use std::fs;
+
+/// The last value of a result line in run.log.
+fn value(lab: &Lab, key: &str) -> String {
+    let log = lab.read("run.log");
+    let of = |line: &str| line.strip_prefix(&format!("{key}: ")).map(str::to_owned);
+    log.lines().filter_map(of).next_back().unwrap_or_else(|| panic!("no '{key}:' in {log}"))
+}
+
+const PASSES: &str = "echo 'device: Test GPU'; echo 'correctness: pass'; echo 'throughput_sps: 1000'";
+
+#[test]
+fn it_gets_the_kernel_the_device_the_runs_folder_and_the_incumbent() {
+    let lab = Lab::new();
+    let asks = "echo \"kernel_is: $LAB_KERNEL\"; echo \"on: $LAB_DEVICE\"; echo \"run_dir: $LAB_RUN_DIR\"; \
+                echo \"unbuffered: $PYTHONUNBUFFERED\"; echo \"held: ${LAB_INCUMBENT-unset}\"; \
+                echo \"bytes: $(cat \"$LAB_INCUMBENT\" 2>&1)\"; echo mine > \"$LAB_RUN_DIR/profile.txt\"";
+    lab.harness(&format!("{asks}; {PASSES}"));
+    lab.write("kernel.cu", "// newer\n");
+    lab.lab("run --device cpu").is(0);
+    assert_eq!(value(&lab, "kernel_is"), lab.path("kernel.cu").display().to_string());
+    assert_eq!((value(&lab, "on"), value(&lab, "unbuffered")), ("cpu".into(), "1".into()));
+    assert_eq!(value(&lab, "run_dir"), lab.path(".lab/runs/1").display().to_string());
+    assert_eq!(value(&lab, "bytes"), "// the first");
+    assert_ne!(value(&lab, "held"), lab.path("kernel.cu").display().to_string());
+    // What the harness writes beside the log stays; the incumbent's copy does not.
+    assert_eq!(lab.read(".lab/runs/1/profile.txt"), "mine\n");
+    assert!(!fs::exists(value(&lab, "held")).unwrap());
+    // After a keep these bytes are the incumbent's.
+    lab.lab("keep -m newer").is(0);
+    lab.write("kernel.cu", "// newest\n");
+    lab.lab("run").is(0);
+    assert_eq!((value(&lab, "bytes"), value(&lab, "on")), ("// newer".into(), "auto".into()));
+}
+
+#[test]
+fn the_incumbent_lies_beside_what_it_includes() {
+    let lab = Lab::new();
+    fs::create_dir_all(lab.path("k")).unwrap();
+    lab.write("k/tile.cuh", "// the tile in HEAD\n");
+    lab.write("k/kernel.cu", "#include \"tile.cuh\"\n");
+    lab.write("lab.toml", "kernel = \"k/kernel.cu\"\nharness = \"uv run harness.py\"\n");
+    lab.git("add -A");
+    lab.git("commit -qm k");
+    lab.lab("trust").is(0);
+    lab.write("k/tile.cuh", "// newer\n");
+    lab.harness(&format!("echo \"tile: $(cat \"$(dirname \"$LAB_INCUMBENT\")/tile.cuh\")\"; {PASSES}"));
+    lab.lab("run").is(0);
+    assert_eq!(value(&lab, "tile"), "// the tile in HEAD");
+}
+
+#[test]
+fn without_an_incumbent_the_variable_is_not_set() {
+    let lab = Lab::empty();
+    lab.write("kernel.cu", "// the first\n");
+    lab.harness(&format!("echo \"held: ${{LAB_INCUMBENT-unset}}\"; {PASSES}"));
+    lab.lab("init").is(0);
+    // Not even by whoever started the lab.
+    let output = lab.sh("LAB_INCUMBENT=/etc/passwd exec \"$LAB\" run").is(0);
+    assert!(output.out.contains("held: unset"), "{output:?}");
+}
+
+#[test]
+fn its_exit_codes_are_read_as_documented() {
+    let lab = Lab::new();
+    for (script, code, says) in [
+        ("echo 'correctness: pass'; echo 'throughput_sps: 5'", 0, "● PASS"),
+        ("echo 'correctness: fail'; exit 1", 1, "✗ FAIL"),
+        ("echo 'correctness: fail'", 1, "✗ FAIL"),
+        ("exit 2", 2, "✗ BUILD ERROR"),
+        ("echo 'build: failed'; exit 1", 2, "✗ BUILD ERROR"),
+        ("exit 1", 3, "☠ CRASH"),
+        ("exit 3", 3, "☠ CRASH"),
+        ("echo 'correctness: pass'; exit 3", 3, "☠ CRASH"),
+        ("echo 'correctness: pass'", 3, "● PASS"),
+        ("kill -SEGV $$", 3, "☠ CRASH"),
+        ("exit 64", 64, "– NOT JUDGED"),
+        ("exit 126", 64, "– NOT JUDGED"),
+        ("nvcccc kernel.cu || exit 127", 64, "– NOT JUDGED"),
+    ] {
+        lab.harness(script);
+        lab.lab("run").is(code).says(says);
+    }
+}
+
+#[test]
+fn a_speed_ratio_of_its_own_is_shown_and_decides() {
+    let lab = Lab::new();
+    let printing = |lines: &str| lab.harness(&format!("{PASSES}; {lines}"));
+    lab.write("kernel.cu", "// faster\n");
+    printing("echo 'speed_ratio: 1.0213 low=1.0190 high=1.0236'; echo 'speed: faster'");
+    lab.lab("run").is(0).says("faster +2.1 % (+1.9 … +2.4) vs incumbent");
+    lab.lab("run --decide -m faster").says("keep run 2");
+    lab.write("kernel.cu", "// slower\n");
+    printing("echo 'speed_ratio: 0.95 low=0.94 high=0.96'; echo 'speed: slower'");
+    lab.lab("run --decide -m slower").says("discard run 3");
+    // A ratio without a verdict, or without its interval, is no reason to decide.
+    for lines in ["echo 'speed_ratio: 1.5 low=1.4 high=1.6'", "echo 'speed_ratio: 1.5'; echo 'speed: faster'"]
+    {
+        lab.write("kernel.cu", format!("// {}\n", lines.len()));
+        printing(lines);
+        lab.lab("run --decide -m x").says("left undecided");
+    }
+    // Taken back, as after a failure of the incumbent.
+    printing(
+        "echo 'speed_ratio: 1.5 low=1.4 high=1.6'; echo 'speed: faster'; echo 'speed_ratio: nan'; echo 'speed: none'",
+    );
+    assert!(lab.lab("run --json").json()["speed"].is_null());
+}

@@ -1,0 +1,60 @@
+//! Several kernels in one repository: a screen for each, and a list to choose from.
+
+use super::bench::Bench;
+use std::fs;
+
+/// The second kernel is as fast as its first line says; it lies in a folder of its own.
+fn two() -> Bench {
+    let bench = Bench::new();
+    fs::create_dir(bench.repo().join("p2")).unwrap();
+    fs::write(bench.repo().join("p2/kernel.cu"), "speed 7000\n").unwrap();
+    fs::write(
+        bench.repo().join("lab.toml"),
+        "kernel = \"kernel.cu\"\nharness = \"cd $(dirname $LAB_KERNEL) && sh $OLDPWD/harness.sh\"\n",
+    )
+    .unwrap();
+    bench.git(&["add", "-A"]);
+    bench.git(&["commit", "-qm", "two kernels"]);
+    bench.lab(&["trust"]);
+    bench
+}
+
+#[test]
+fn the_list_leads_to_the_other_kernel_and_back() {
+    let bench = two();
+    let mut lab = bench.open();
+    lab.see("● PASS").see("1,000 sps");
+    lab.press("\u{b}").see("Kernels").see("p2/kernel.cu").see("this screen");
+    lab.press("p2\r").see("7,000 sps").see("run 2 · opened");
+    // It is the other kernel's screen: its saves are judged.
+    fs::write(bench.repo().join("p2/kernel.cu"), "speed 8000\n").unwrap();
+    lab.see("8,000 sps");
+    lab.press("c").see("What did you try?");
+    lab.press("eight\r").see("run 3 kept as");
+    assert_eq!(bench.git(&["show", "HEAD:p2/kernel.cu"]), "speed 8000\n");
+    lab.press("\u{b}").see("Kernels").see("p2/kernel.cu");
+    lab.press("\u{1b}");
+    lab.press("\u{b}").see("1 experiment");
+    lab.press("\u{1b}[A\r").see("1,000 sps");
+    lab.press("q");
+    assert_eq!(lab.end(), 0);
+}
+
+#[test]
+fn each_kernel_can_have_a_screen_of_its_own() {
+    let bench = two();
+    let mut first = bench.open();
+    first.see("● PASS").see("1,000 sps");
+    let mut second = bench.open_kernel("p2");
+    second.see("7,000 sps");
+    // The kernel of the other screen cannot be opened here, and this screen stays.
+    second.press("\u{b}").see("Kernels").see("this screen");
+    second.press("\u{1b}[A\r").see("a screen is open on");
+    fs::write(bench.repo().join("p2/kernel.cu"), "speed 9000\n").unwrap();
+    second.see("9,000 sps");
+    first.see("1,000 sps");
+    for lab in [&mut first, &mut second] {
+        lab.press("q");
+        assert_eq!(lab.end(), 0);
+    }
+}
