@@ -41,7 +41,7 @@ fn main() -> Result<()> {
     }
     println!("{experiments} experiments, {commits} commits");
     let project = Project::open(&folder, None).context("the repository that was made")?;
-    let index = project.lab_dir.join("runs/index.jsonl");
+    let index = project.lab_dir.join("runs/index.bin");
     let _ = std::fs::remove_file(&index);
     timed("run index, without its file", || Ok(RunIndex::open(&project)))?;
 

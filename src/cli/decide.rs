@@ -7,6 +7,7 @@ use clap::Args;
 use lab_core::decide::auto::{self, AutoDecision};
 use lab_core::decide::{self, Decided, Refusal};
 use lab_core::history::tested;
+use lab_core::inputs;
 use lab_core::message::{self, Message, Trailer, TrailerKey};
 use lab_core::project::Project;
 use lab_core::repo::{self, Repo, short};
@@ -17,7 +18,6 @@ use lab_core::runner::held_out::RunContext;
 use lab_core::runner::process::Control;
 use lab_core::runner::spec::own_program;
 use lab_core::store::{RunIndex, RunStore};
-use lab_core::{history, inputs};
 use lab_protocol::Exit;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -44,12 +44,13 @@ impl KeepArgs {
         let project = open(self.kernel.kernel.as_deref())?;
         // The run is chosen once, so that the trailer Tested is about the run that is decided, even if another run ends
         // meanwhile.
+        let mut index = RunIndex::open(&project);
         let default = || {
             let present = inputs::read(&project).ok().map(|inputs| inputs.fingerprint);
-            decide::default_run(&project, &RunIndex::open(&project), present.as_ref()).map(|run| run.start.id)
+            decide::default_run(&project, &index, present.as_ref()).map(|run| run.start.id)
         };
         let run = self.run.map(RunId).or_else(default);
-        let message = self.trailers.message(&project, &self.message, run);
+        let message = self.trailers.message(&project, &mut index, &self.message, run);
         Ok((project, run, message))
     }
 }
@@ -75,20 +76,21 @@ pub struct TrailerArgs {
 }
 
 impl TrailerArgs {
-    fn message(&self, project: &Project, subject: &str, run: Option<RunId>) -> Message {
+    fn message(&self, project: &Project, index: &mut RunIndex, subject: &str, run: Option<RunId>) -> Message {
         let message = Message::new(subject, self.trailer.iter().cloned());
         if self.no_tested {
             return message;
         }
-        let mut index = RunIndex::open(project);
         let record = run.and_then(|id| index.store().read(id).ok());
-        let history = Repo::open(project).map(|repo| history::look(&repo, project, &mut index));
-        let experiments = history.unwrap_or_default().experiments;
         // Without a verdict there is nothing to say in Tested.
-        let tested = record
-            .filter(decide::is_undecided)
-            .map(|r| tested::tested(&r, &experiments, &project.config))
-            .unwrap_or_default();
+        let tested = record.filter(decide::is_undecided).map(|record| {
+            let best = || {
+                let repo = Repo::open(project).ok()?;
+                tested::best_in_ledger(&repo, project, index, &record)
+            };
+            tested::tested_beside(&record, &project.config, best)
+        });
+        let tested = tested.unwrap_or_default();
         message.with_default(TrailerKey::Tested, &tested)
     }
 }
@@ -125,7 +127,10 @@ fn checked_keep(
 
 fn report(project: &Project, result: std::result::Result<Decided, Refusal>, json: bool) -> ExitCode {
     match result {
-        Ok(decided) if json => answer(Exit::Passed, DecisionAnswer::of(project, &decided)),
+        Ok(decided) if json => {
+            super::clean::after_a_decision(project);
+            answer(Exit::Passed, DecisionAnswer::of(project, &decided))
+        }
         Ok(decided) => {
             tell(project, &decided);
             ExitCode::SUCCESS
@@ -136,9 +141,16 @@ fn report(project: &Project, result: std::result::Result<Decided, Refusal>, json
 
 /// Prints a decision for people.
 fn tell(project: &Project, decided: &Decided) {
-    let run = decided.run.map_or_else(|| "unjudged bytes".to_owned(), |id| format!("run {id}"));
-    say(&format!("{} {run} of {}: {}", decided.status.word(), project.kernel_name, short(&decided.commit)));
+    let (kernel, commit) = (&project.kernel_name, short(&decided.commit));
+    let word = decided.status.word();
+    say(&match (decided.run, &decided.row) {
+        (None, _) => format!("{word} unjudged bytes of {kernel}: {commit}"),
+        (Some(run), Some(_)) => format!("{word} run {run} of {kernel}: {commit}"),
+        // It was decided before.
+        (Some(_), None) => format!("{kernel} holds the incumbent's bytes again"),
+    });
     decided.notes.iter().for_each(|note| say(&format!("  {note}")));
+    super::clean::after_a_decision(project).iter().for_each(|freed| say(&format!("  {freed}")));
 }
 
 /// What the rule made of a run.
@@ -153,7 +165,9 @@ pub enum Ruling {
 /// Decides a run by rule. Without `json`, prints the lines of the held-out check.
 pub fn by_rule(project: &Project, record: &Record, subject: &str, json: bool) -> Ruling {
     let run = Some(record.start.id);
-    let message = TrailerArgs { trailer: Vec::new(), no_tested: false }.message(project, subject, run);
+    let mut index = RunIndex::open(project);
+    let trailers = TrailerArgs { trailer: Vec::new(), no_tested: false };
+    let message = trailers.message(project, &mut index, subject, run);
     let incumbent = Repo::open(project).and_then(|repo| repo::incumbent(&repo, project)).unwrap_or_default();
     let decided = match auto::decide(record, incumbent.as_deref()) {
         AutoDecision::Keep => checked_keep(project, run, &message, json),

@@ -6,15 +6,17 @@ use super::{JsonArg, KernelArg, answer, complain, here, open, say};
 use anyhow::Result;
 use clap::Args;
 use lab_core::decide;
-use lab_core::history;
+use lab_core::history::Listing;
+use lab_core::history::elsewhere::Elsewhere;
 use lab_core::project::Project;
-use lab_core::repo::{self, Repo};
+use lab_core::repo::{self, Present, Repo};
 use lab_core::run::experiment::Experiment;
 use lab_core::run::record::Record;
 use lab_core::status::{self, ProjectStatus};
 use lab_core::store::RunIndex;
 use lab_protocol::Exit;
 use serde::{Serialize, Serializer};
+use std::cell::RefCell;
 use std::process::ExitCode;
 
 #[derive(Args, Debug)]
@@ -51,35 +53,44 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
     }
     let mut index = RunIndex::open(&project);
     let repo = Repo::open(&project)?;
-    let mut history = history::look(&repo, &project, &mut index);
-    let everything = history.experiments.len();
-    // A row without a record may belong to any kernel.
-    let ours = |e: &Experiment| e.kernel.as_ref().is_none_or(|kernel| *kernel == project.kernel_name);
-    history.experiments.retain(|e| options.all || !is_meant || ours(e));
-    let others = everything - history.experiments.len();
+    let listing = Listing::read(&repo, &project, &mut index);
     let status = status::look(&repo, &project, &index)?;
+    let show_all = options.all || !is_meant;
+    // A row without a record may belong to any kernel.
+    let ours =
+        |e: &Experiment| show_all || e.kernel.as_ref().is_none_or(|kernel| *kernel == project.kernel_name);
+    // A ledger may have a million rows: each experiment is made, printed and dropped.
+    let experiments = || listing.experiments(&index).filter(ours);
+    let elsewhere = Elsewhere::look(&repo, &project, &listing, &index)?;
     let exit = if options.json.json {
-        let experiments = Experiments { repo: &repo, project: &project, experiments: &history.experiments };
+        let present = Present::of(&repo, listing.without_record(&index))?;
+        let reports = experiments().map(|e| as_json(&repo, &project, &present, &e));
         let log = LogAnswer {
             head: status.head.label(),
             kernel: is_meant.then_some(&project.kernel_name),
             undecided_run: undecided(&status),
-            experiments,
-            problems: &history.problems,
+            rows_of_other_clones: elsewhere.map_or(0, |elsewhere| elsewhere.rows),
+            experiments: Reports(RefCell::new(reports)),
+            problems: &listing.problems,
         };
         answer(Exit::Passed, log)
     } else {
         let name = if is_meant { &project.kernel_name } else { "every kernel" };
         say(&format!("{name}  {}", status.head.label()));
-        say_each(history.experiments.iter().map(|e| as_text(e, options.all || !is_meant)));
-        if history.experiments.is_empty() {
+        let mut shown = 0;
+        say_each(experiments().inspect(|_| shown += 1).map(|e| as_text(&e, show_all)));
+        if shown == 0 {
             let this = if is_meant { &project.argument } else { " KERNEL" };
             say(&format!(
                 "no experiment yet: `lab run{this}`, then `lab keep{this} -m TEXT` or `lab discard{this} -m TEXT`"
             ));
         }
+        let others = listing.len() - shown;
         if others > 0 {
             say(&format!("{others} of other kernels: `lab log --all`"));
+        }
+        if let Some(elsewhere) = elsewhere {
+            say(&elsewhere.text());
         }
         if let Some(run) = undecided(&status) {
             let foreign =
@@ -88,32 +99,31 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
         }
         ExitCode::SUCCESS
     };
-    history.problems.iter().for_each(|problem| complain(problem));
+    listing.problems.iter().for_each(|problem| complain(problem));
     Ok(exit)
 }
 
 /// What `lab log` prints with `--json`.
 #[derive(Serialize)]
-struct LogAnswer<'a> {
+#[serde(bound = "")]
+struct LogAnswer<'a, I: Iterator<Item = ExperimentReport>> {
     head: String,
     kernel: Option<&'a String>,
     undecided_run: Option<u64>,
+    /// Rows whose commits and records are not here: `lab fetch`.
+    rows_of_other_clones: usize,
     /// Oldest first.
-    experiments: Experiments<'a>,
+    experiments: Reports<I>,
     /// A sentence for each damaged record, each row that cannot be read, and the missing rows of each ledger.
     problems: &'a [String],
 }
 
-/// Makes each report while it is written: a ledger may have a million rows.
-struct Experiments<'a> {
-    repo: &'a Repo,
-    project: &'a Project,
-    experiments: &'a [Experiment],
-}
+/// Makes each report while it is written: a ledger may have a million rows. It is written once.
+struct Reports<I>(RefCell<I>);
 
-impl Serialize for Experiments<'_> {
+impl<I: Iterator<Item = ExperimentReport>> Serialize for Reports<I> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.experiments.iter().map(|e| as_json(self.repo, self.project, e)))
+        serializer.collect_seq(&mut *self.0.borrow_mut())
     }
 }
 
@@ -140,11 +150,13 @@ fn as_text(experiment: &Experiment, with_kernel: bool) -> String {
     )
 }
 
-fn as_json(repo: &Repo, project: &Project, experiment: &Experiment) -> ExperimentReport {
+fn as_json(repo: &Repo, project: &Project, present: &Present, experiment: &Experiment) -> ExperimentReport {
     // Without a record, the commit itself may hold the trailers.
+    let commit = &experiment.row.commit;
     let trailers = match experiment.decided {
         Some(_) => experiment.trailers.clone(),
-        None => repo::trailers_of(repo, &experiment.row.commit).unwrap_or_default(),
+        None if present.holds(commit) => repo::trailers_of(repo, commit).unwrap_or_default(),
+        None => Vec::new(),
     };
     ExperimentReport::of(experiment, &project.config, &trailers)
 }

@@ -1,10 +1,12 @@
 //! The command line: one module for each subcommand.
 
 mod check;
+mod clean;
 mod completions;
 mod decide;
 mod describe;
 mod doctor;
+mod fetch;
 mod gpu_tests;
 mod harness;
 mod init;
@@ -105,6 +107,10 @@ enum Command {
     Describe(describe::DescribeArgs),
     /// List the experiments
     Log(log::LogArgs),
+    /// Fetch the commits and records of other clones' experiments from a bundle, a remote or a repository
+    Fetch(fetch::FetchArgs),
+    /// Pack git's loose objects, which take many times the space of a pack; removes none
+    Clean,
     /// Put the kernel of an experiment or a commit on disk
     Restore(restore::RestoreArgs),
     /// Check git, compiler, driver, terminal and file watching, and say how to mend what is missing
@@ -178,6 +184,8 @@ fn command(cli: Cli) -> ExitCode {
         Some(Command::Rules(options)) => rules::main(&options),
         Some(Command::Describe(options)) => describe::main(&options),
         Some(Command::Log(options)) => log::main(&options),
+        Some(Command::Clean) => clean::main(),
+        Some(Command::Fetch(options)) => fetch::main(&options),
         Some(Command::Restore(options)) => restore::main(&options),
         Some(Command::Doctor(options)) => doctor::main(&options),
         Some(Command::Trust) => trust::main(),

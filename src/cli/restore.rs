@@ -4,7 +4,7 @@ use super::{JsonArg, answer, here, open, refused, say};
 use anyhow::{Context, Result};
 use clap::Args;
 use lab_core::decide::{self, Restored};
-use lab_core::history::resolve_kernel::resolve_kernel;
+use lab_core::history::names::{Named, resolve_name};
 use lab_core::project::Project;
 use lab_core::repo::{Repo, short};
 use lab_protocol::Exit;
@@ -39,17 +39,20 @@ struct RestoreAnswer {
 }
 
 pub fn main(options: &RestoreArgs) -> Result<ExitCode> {
-    let commit = &options.commit;
-    let (project, other) = match &options.kernel {
+    let name = &options.commit;
+    let (project, named, other) = match &options.kernel {
         Some(kernel) => {
             let project = open(Some(kernel))?;
-            let other = resolve_kernel(&Repo::open(&project)?, &project, commit)?;
-            let other = other.filter(|kernel| *kernel != project.kernel_name);
-            (project, other)
+            let named = resolve_name(&Repo::open(&project)?, &project, name)?;
+            let other = named.kernel.clone().filter(|kernel| *kernel != project.kernel_name);
+            (project, named, other)
         }
-        None => (of_experiment(commit)?, None),
+        None => {
+            let (project, named) = of_experiment(name)?;
+            (project, named, None)
+        }
     };
-    let restored = match decide::restore(&project, &options.commit) {
+    let restored = match decide::restore(&project, &named.commit) {
         Ok(restored) => restored,
         Err(refusal) => return Ok(refused(&refusal)),
     };
@@ -77,11 +80,13 @@ pub fn main(options: &RestoreArgs) -> Result<ExitCode> {
 }
 
 /// Opens the project of the experiment's kernel; if the commit is no experiment, that of the present kernel.
-fn of_experiment(commit: &str) -> Result<Project> {
+fn of_experiment(name: &str) -> Result<(Project, Named)> {
     let any = Project::of_any(&here()?)?;
-    match resolve_kernel(&Repo::open(&any)?, &any, commit)? {
-        Some(kernel) => Project::open(&any.root, Some(Path::new(&kernel)))
-            .with_context(|| format!("{commit} is about {kernel}")),
-        None => open(None),
-    }
+    let named = resolve_name(&Repo::open(&any)?, &any, name)?;
+    let project = match &named.kernel {
+        Some(kernel) => Project::open(&any.root, Some(Path::new(kernel)))
+            .with_context(|| format!("{name} is about {kernel}"))?,
+        None => open(None)?,
+    };
+    Ok((project, named))
 }

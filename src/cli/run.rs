@@ -10,16 +10,16 @@ use crate::confinement;
 use clap::Args;
 use lab_core::objective::Objective;
 use lab_core::project::Project;
-use lab_core::run::Reason;
 use lab_core::run::experiment::Status;
 use lab_core::run::record::Record;
 use lab_core::run::verdict::{Outcome, Verdict};
+use lab_core::run::{Reason, RunId};
 use lab_core::runner::RunEvent;
 use lab_core::runner::execute::{self, NotRun};
 use lab_core::runner::process::Control;
 use lab_core::runner::spec::RunSpec;
 use lab_core::runner::supervise;
-use lab_core::store::{RunIndex, RunSummary};
+use lab_core::store::{RunIndex, RunStore, RunSummary};
 use lab_core::text::figures;
 use lab_protocol::Exit;
 use lab_protocol::Target;
@@ -207,5 +207,11 @@ fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: Vec<Stri
 fn by_number(project: &Project, record: &Record) -> String {
     let start = &record.start;
     let newer = |b: &RunSummary| b.judges(project) && b.id > start.id && b.fingerprint == start.fingerprint;
-    if RunIndex::search(project, newer).is_empty() { String::new() } else { format!(" --run {}", start.id) }
+    // Runs are numbered one after the other: usually there is no newer one.
+    if !RunStore::new(&project.lab_dir).folder(RunId(start.id.0.saturating_add(1))).exists() {
+        return String::new();
+    }
+    let index = RunIndex::open(project);
+    let is_newer = index.newest().take_while(|b| b.id > start.id).any(newer);
+    if is_newer { format!(" --run {}", start.id) } else { String::new() }
 }

@@ -177,3 +177,59 @@ fn rows_that_were_deleted_by_hand_are_told_of_and_come_back() {
     lab.write("results.tsv", HEADER);
     assert_eq!(lab.lab("log").is(0).err, "");
 }
+
+#[test]
+fn columns_of_the_users_own_make_no_row_missing_and_stay() {
+    let lab = judged();
+    lab.lab("keep -m better").is(0);
+    let before = lab.read("results.tsv");
+    let with_column = before
+        .replace("description\n", "description\tmine\n")
+        .replace("\tbetter\n", "\tbetter\tseen twice\n");
+    lab.write("results.tsv", &with_column);
+    assert_eq!(lab.lab("log").is(0).says("better").err, "");
+    lab.lab("log --append-missing").is(0).says("0 missing rows added");
+    assert_eq!(lab.read("results.tsv"), with_column);
+    lab.lab("describe HEAD -m 'better by half'").is(0);
+    assert_eq!(lab.read("results.tsv"), with_column.replace("\tbetter\t", "\tbetter by half\t"));
+    // A figure that somebody broke is told of, and the row is still there.
+    let broken = before.replace("\t1000.0\t1000.0\t", "\tquick\t1000.0\t");
+    lab.write("results.tsv", &broken);
+    let output = lab.lab("log").is(0).says("results.tsv:2: throughput_sps 'quick' is no number");
+    assert!(!output.err.contains("missing"), "{output:?}");
+    lab.lab("log --append-missing").is(0).says("0 missing rows added");
+    assert_eq!(lab.read("results.tsv"), broken);
+    lab.write("results.tsv", with_column);
+    lab.lab("undo").is(0);
+    assert_eq!(lab.rows(), [] as [&str; 0]);
+}
+
+#[test]
+fn a_long_ledger_is_listed_row_by_row() {
+    let lab = judged();
+    lab.lab("keep -m 'the only one with a record'").is(0);
+    let ours = lab.read("results.tsv").lines().nth(1).unwrap().to_owned();
+    let rows = |ids: std::ops::Range<u32>| -> String {
+        ids.map(|at| format!("{:07x}\t{at}.5\t1.25\tpass\tdiscard\trow {at}: é\n", at * 16)).collect()
+    };
+    lab.write("results.tsv", format!("{HEADER}{}{ours}\n{}", rows(1..20_000), rows(20_000..40_000)));
+    let log = lab.lab("log").is(0);
+    assert_eq!(log.err, "");
+    let lines: Vec<&str> = log.out.lines().collect();
+    assert_eq!(lines.len(), 1 + 40_000 + 1, "{:?}", lines.last());
+    assert!(lines[40_001].starts_with("39999 rows have neither record nor commit here"));
+    assert!(
+        lines[1].contains("row 1: é")
+            && lines[20_000].contains("the only one")
+            && lines[40_000].contains("row 39999")
+    );
+    let json = lab.lab("log --json").is(0).json();
+    let experiments = json["experiments"].as_array().unwrap();
+    assert_eq!((experiments.len(), &experiments[19_999]["run"]), (40_000, &serde_json::json!(1)));
+    assert_eq!(experiments[39_999]["description"], "row 39999: é");
+    assert_eq!(json["problems"], serde_json::json!([]));
+    lab.write("results.tsv", HEADER);
+    let json = lab.lab("log --json").is(0).json();
+    assert_eq!(json["experiments"], serde_json::json!([]));
+    assert!(json["problems"][0].as_str().unwrap().contains("the row of run 1 is missing"));
+}

@@ -196,3 +196,38 @@ fn one_commit_whole() {
     let first = repo::commit_details(&opened(&lab), "HEAD~4", 3).unwrap();
     assert!(first.parents.is_empty() && first.files.iter().all(|f| f.kind == ChangeKind::Added));
 }
+
+#[test]
+fn many_notes_stand_in_folders_and_every_one_is_found() {
+    let lab = Lab::new();
+    // A clone of an earlier version: 300 notes side by side.
+    let mut import = String::from("blob\nmark :1\ndata 2\n{}\n");
+    for at in 0..300 {
+        import +=
+            &format!("commit refs/heads/many\nmark :{}\ncommitter A <a@b> {at} +0000\ndata 1\nx\n\n", at + 2);
+    }
+    lab.write("../import", import);
+    lab.sh("git fast-import --quiet < ../import").is(0);
+    let many = lab.git("rev-list many");
+    let blob = lab.sh("printf '{}' | git hash-object --stdin").out;
+    let tree: String = many.lines().map(|id| format!("100644 blob {}\t{id}\n", blob.trim())).collect();
+    lab.write("../tree", tree);
+    lab.sh("git update-ref refs/notes/lab $(git commit-tree -m notes $(git mktree --missing < ../tree))")
+        .is(0);
+    for bytes in ["// better\n", "// best\n"] {
+        lab.write("kernel.cu", bytes);
+        lab.lab("run").is(0);
+        lab.lab(&format!("keep -m '{}'", bytes.trim())).is(0);
+    }
+    let listed = lab.git("notes --ref=lab list");
+    assert_eq!(listed.lines().count(), 302, "git finds them all");
+    let largest = lab.sh("git cat-file -s refs/notes/lab^{tree}").out;
+    assert!(largest.trim().parse::<usize>().unwrap() < 12_000, "the tree names folders: {largest}");
+    for head in ["HEAD", "HEAD^"] {
+        assert!(lab.git(&format!("notes --ref=lab show {head}")).contains("\"fingerprint\""));
+    }
+    // And so does the lab, where it has no record.
+    std::fs::remove_dir_all(lab.path(".lab")).unwrap();
+    let log = lab.lab("log --json").is(0).json();
+    assert_eq!(log["experiments"][1]["kernel"], "kernel.cu");
+}

@@ -254,7 +254,9 @@ fn records_that_are_hostile() {
             text.replace("\"caveats\": []", &format!("\"caveats\": [\"{inner}\\nlab: all is well\"]")),
         );
     }
-    let _ = fs::remove_file(lab.path(".lab/runs/index.jsonl"));
+    for index in ["index.bin", "index.new.bin", "index.jsonl"] {
+        let _ = fs::remove_file(lab.path(".lab/runs").join(index));
+    }
     every_command(&lab, "a repository with hostile records");
     lab.write(".lab/unfinished.json", format!("{{ \"what\": \"{inner}\" }}"));
     lab.write(".lab/runs/3/record.json", format!("{{ \"{inner}\": {HOSTILE} }}"));

@@ -79,9 +79,15 @@ fn a_lab_folder_that_git_tracks_is_refused() {
 
 #[test]
 fn links_below_the_lab_folder_are_not_followed() {
-    for name in
-        ["screen.lock", "decide.lock", "begin.lock", "unfinished.json", "refusals.jsonl", "runs/index.jsonl"]
-    {
+    for name in [
+        "screen.lock",
+        "decide.lock",
+        "begin.lock",
+        "unfinished.json",
+        "refusals.jsonl",
+        "runs/index.jsonl",
+        "runs/index.bin",
+    ] {
         let lab = judged();
         let path = lab.path(".lab").join(name);
         let _ = fs::remove_file(&path);
@@ -153,6 +159,8 @@ fn pipes_in_place_of_files_make_no_command_hang() {
         ".lab/unfinished.json",
         ".lab/refusals.jsonl",
         ".lab/runs/index.jsonl",
+        ".lab/runs/index.bin",
+        ".lab/runs/index.new.bin",
         ".lab/runs/2/record.json",
         ".lab/runs/2/run.log",
         ".lab/runs/2/kernel.cu",
@@ -280,7 +288,13 @@ fn a_record_of_any_size_or_shape_is_left_out_in_words() {
     let output = lab.sh("ulimit -v 1500000; \"$LAB\" log");
     assert_eq!(output.code, 0, "{output:?}");
     // The same of an index, and of what decisions changed.
-    for name in [".lab/runs/index.jsonl", ".lab/decide.lock", ".lab/refusals.jsonl", ".lab/unfinished.json"] {
+    for name in [
+        ".lab/runs/index.jsonl",
+        ".lab/runs/index.bin",
+        ".lab/decide.lock",
+        ".lab/refusals.jsonl",
+        ".lab/unfinished.json",
+    ] {
         fs::File::create(lab.path(name)).unwrap().set_len(1 << 40).unwrap();
         let output = lab.sh("ulimit -v 1500000; \"$LAB\" log; \"$LAB\" run; \"$LAB\" keep -m x");
         assert!(!output.err.contains("panicked") && !output.err.contains("memory"), "{name}: {output:?}");

@@ -65,6 +65,7 @@ fn answers(allowed: &Allowed) -> [String; 3] {
     let discard = match &allowed.discard {
         Ok(Discard::Run(_)) => "discard".to_owned(),
         Ok(Discard::AlsoNewer(..)) => "discard newer bytes too".to_owned(),
+        Ok(Discard::Decided(..)) => "put the incumbent back".to_owned(),
         Ok(Discard::Unjudged { .. }) => "discard unjudged bytes".to_owned(),
         Err(why) => format!("no discard: {}", why.hint()),
     };

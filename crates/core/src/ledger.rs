@@ -2,7 +2,7 @@
 //!
 //! A row is appended under a lock, in one write. [`replace`] is the one exception: a describe or an undo replaces the
 //! line of one row in one step, and every other byte stays. Lines that somebody wrote by hand stay as they are. A row that
-//! cannot be read is reported and not repaired.
+//! cannot be read is reported and not repaired. Columns after the sixth are the user's own: they are passed over, and stay.
 
 mod edit;
 mod once;
@@ -11,7 +11,7 @@ pub use edit::{Edit, replace};
 pub use once::{append_once, length};
 
 use crate::project::Project;
-use crate::run::experiment::{Row, UnknownWord};
+use crate::run::experiment::{Row, Status, UnknownWord};
 use crate::text::sanitise;
 use anyhow::{Context, Result, anyhow};
 use lab_system::root::{Access, Root, refusal};
@@ -116,61 +116,119 @@ pub struct Ledger {
     pub rows: Vec<Row>,
     /// What is wrong with the others, each with file and line.
     pub problems: Vec<String>,
+    /// The commits of whole rows that cannot be read: such a row was changed by hand, and is not missing.
+    pub unread: Vec<String>,
 }
 
 /// Reads a ledger. A missing file is an empty ledger.
 pub fn read(path: &Path) -> Ledger {
+    match read_text(path) {
+        Ok(text) => parse(&text, &file_name(path)),
+        Err(problem) => Ledger { problems: vec![problem], ..Ledger::default() },
+    }
+}
+
+/// The text of a ledger; empty where there is no file. The error is a sentence.
+pub fn read_text(path: &Path) -> Result<String, String> {
     let (files, name) = place(path);
-    let bytes = match files.read(name, READ_LIMIT) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ledger::default(),
-        Err(error) => {
-            let problem = format!("cannot read {}: {error}", path.display());
-            return Ledger { rows: Vec::new(), problems: vec![problem] };
+    match files.read(name, READ_LIMIT) {
+        Ok(bytes) => {
+            Ok(String::from_utf8(bytes)
+                .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
         }
-    };
-    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    parse(&String::from_utf8_lossy(&bytes), &name)
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(format!("cannot read {}: {error}", path.display())),
+    }
+}
+
+/// The name of a ledger's file, for messages.
+pub fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
 fn parse(text: &str, name: &str) -> Ledger {
     let mut ledger = Ledger::default();
-    // No field is quoted: a stray quote in one line must not swallow the next line.
-    let mut reader = csv::ReaderBuilder::new()
-        .delimiter(b'\t')
-        .quoting(false)
-        .terminator(csv::Terminator::Any(b'\n'))
-        .has_headers(false)
-        .flexible(true)
-        .from_reader(text.as_bytes());
-    let mut record = csv::StringRecord::new();
-    while reader.read_record(&mut record).unwrap_or(false) {
-        let line = record.position().map_or(0, |at| first_line(text, at));
-        // The file may have been written with CR LF.
-        let fields: Vec<&str> =
-            record.iter().map(|field| field.strip_suffix('\r').unwrap_or(field)).collect();
-        let is_blank = fields.iter().all(|field| field.trim().is_empty());
-        if is_blank || (line == 1 && fields == COLUMNS) {
-            continue;
-        }
-        match row(&fields) {
+    for line in lines(text) {
+        match line.row() {
             Ok(row) => ledger.rows.push(row),
-            Err(what) => ledger.problems.push(format!("{name}:{line}: {what}")),
+            Err(what) => {
+                ledger.problems.push(format!("{name}:{}: {what}", line.number));
+                ledger.unread.extend(line.is_whole().then(|| line.commit().to_owned()));
+            }
         }
     }
     ledger
 }
 
-/// The number of a record's line, from 1. The csv reader counts the empty lines in front of a record as its beginning.
-fn first_line(text: &str, at: &csv::Position) -> u64 {
-    let rest = text.as_bytes().get(at.byte() as usize..).unwrap_or_default();
-    at.line() + rest.iter().take_while(|byte| **byte == b'\n').count() as u64
+/// One line of a ledger that is no header and not blank.
+#[derive(Clone, Copy, Debug)]
+pub struct Line<'t> {
+    /// From 1.
+    pub number: u64,
+    /// Without its end.
+    text: &'t str,
 }
 
-fn row(fields: &[&str]) -> Result<Row> {
-    let [commit, throughput, kernel_us, correctness, status, description] = *fields else {
-        return Err(anyhow!("{} columns instead of 6; the row is left out", fields.len()));
-    };
+impl<'t> Line<'t> {
+    /// A line that [`lines`] returned.
+    pub fn again(text: &'t str) -> Self {
+        Line { number: 0, text }
+    }
+
+    pub fn text(&self) -> &'t str {
+        self.text
+    }
+
+    /// No field is quoted: a stray quote in one line must not swallow the next line. The file may have been written with
+    /// CR LF.
+    fn fields(&self) -> impl Iterator<Item = &'t str> {
+        self.text.split('\t').map(|field| field.strip_suffix('\r').unwrap_or(field))
+    }
+
+    /// The first column.
+    pub fn commit(&self) -> &'t str {
+        self.fields().next().unwrap_or_default().trim()
+    }
+
+    /// Whether the line has all columns. One that has not is only half written.
+    pub fn is_whole(&self) -> bool {
+        self.fields().nth(COLUMNS.len() - 1).is_some()
+    }
+
+    /// The objective of a kept run, without a look at the other columns; `None` of any other row.
+    pub fn kept(&self) -> Option<f64> {
+        let mut fields = self.fields().skip(1);
+        let objective = fields.next()?;
+        (fields.nth(2)?.trim() == Status::Keep.word()).then(|| objective.trim().parse().ok())?
+    }
+
+    /// The row. The error says what is wrong with it.
+    pub fn row(&self) -> Result<Row> {
+        let mut fields = self.fields();
+        let mut columns = [""; COLUMNS.len()];
+        // Further columns are the user's own.
+        if columns.iter_mut().any(|column| fields.next().map(|field| *column = field).is_none()) {
+            return Err(anyhow!("{} columns instead of 6; the row is left out", self.fields().count()));
+        }
+        row(columns)
+    }
+}
+
+/// The lines of a ledger, without the header and blank ones.
+pub fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
+    let numbered = text.split('\n').zip(1..).map(|(text, number)| Line { number, text });
+    numbered.filter(|line| {
+        let is_blank = line.text.trim().is_empty();
+        let is_header = || {
+            line.number == 1
+                && line.text.starts_with(COLUMNS[0])
+                && COLUMNS.iter().copied().eq(line.fields().take(6))
+        };
+        !is_blank && !is_header()
+    })
+}
+
+fn row([commit, throughput, kernel_us, correctness, status, description]: [&str; 6]) -> Result<Row> {
     let number = |text: &str, column: &str| -> Result<f64> {
         let number = text.trim().parse().ok().filter(|n: &f64| n.is_finite());
         number
@@ -193,7 +251,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::edit::edited;
     use super::*;
-    use crate::run::experiment::{Correctness, Status};
+    use crate::run::experiment::Correctness;
     use proptest::prelude::*;
 
     fn sample(description: &str) -> Row {
@@ -263,10 +321,11 @@ mod tests {
         let ledger = parse(
             "commit\tthroughput_sps\tkernel_us\tcorrectness\tstatus\tdescription\n\
              aaa\tfast\t1\tpass\tkeep\tx\n\nbbb\t1\t1\tpass\tkept\tx\nccc\t1\t1\tok\tkeep\tx\nddd\t2\t1\tfail\tcrash\t\n\
-             eee\tnan\t1\tpass\tkeep\tx\n",
+             eee\tnan\t1\tpass\tkeep\tx\nfff\t3\t1\tpass\tkeep\tx\tmine\t\n",
             "results.tsv",
         );
-        assert_eq!(ledger.rows.iter().map(|r| r.commit.as_str()).collect::<Vec<_>>(), ["ddd"]);
+        assert_eq!(ledger.rows.iter().map(|r| r.commit.as_str()).collect::<Vec<_>>(), ["ddd", "fff"]);
+        assert_eq!(ledger.unread, ["aaa", "bbb", "ccc", "eee"]);
         let wanted = [
             "results.tsv:2: throughput_sps 'fast' is no number; the row is left out",
             "results.tsv:4: status is none of keep, discard, crash, rules; the row is left out",

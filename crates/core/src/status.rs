@@ -7,7 +7,7 @@ use crate::repo::{self, Head, Repo};
 use crate::run::record::Record;
 use crate::run::verdict::Outcome;
 use crate::run::{Fingerprint, RunId};
-use crate::store::RunIndex;
+use crate::store::{RunIndex, RunSummary};
 use anyhow::Result;
 
 /// What one look at disk and git found.
@@ -52,15 +52,17 @@ pub fn look(repo: &Repo, project: &Project, index: &RunIndex) -> Result<ProjectS
     let last = decide::last(project, index).filter(|record| record.verdict.is_some());
     let judged = match &last {
         Some(last) if Some(&last.start.fingerprint) == present && !last.is_foreign() => Some(last.clone()),
-        _ => index
-            .find(|b| {
-                b.judges(project) && b.verdict.is_some() && Some(&b.fingerprint) == present && !b.is_foreign()
-            })
-            .filter(|record| !record.is_foreign()),
+        _ => present.and_then(|present| {
+            let judged = |b: &RunSummary| b.judges(project) && b.verdict.is_some() && !b.is_foreign();
+            let found = index.find_of(present, |b| judged(b) && b.fingerprint == *present);
+            found.filter(|record| !record.is_foreign())
+        }),
     };
-    let check = index.find(|b| {
-        let ended = b.ending.is_some() && b.outcome().is_some_and(Outcome::is_verdict);
-        b.is_check() && b.kernel == project.kernel_name && ended && Some(&b.fingerprint) == present
+    let check = present.and_then(|present| {
+        index.find_of(present, |b| {
+            let ended = b.ending.is_some() && b.outcome().is_some_and(Outcome::is_verdict);
+            b.is_check() && b.kernel == project.kernel_name && ended && b.fingerprint == *present
+        })
     });
     let candidate = decide::default_run(project, index, present);
     Ok(ProjectStatus {

@@ -289,7 +289,9 @@ impl World {
             (None, Err(why)) => Err(why.into()),
             (None, Ok(discard)) => match discard.question(&self.model.setup.kernel, "") {
                 Some(question) if !confirmed => Err(Refusal::Ask(question)),
-                _ if matches!(discard, Discard::Unjudged { .. }) => Ok(self.discard_unjudged()),
+                _ if matches!(discard, Discard::Unjudged { .. } | Discard::Decided(..)) => {
+                    Ok(self.discard_unjudged())
+                }
                 _ => Ok(self.decide(run, message, Word::Discard)),
             },
         };

@@ -6,6 +6,7 @@ use super::intent::{Asked, Intent, What};
 use super::step::{RowChange, Step};
 use super::{Locked, Refusal, begin, no};
 use crate::history;
+use crate::history::names::{holds, resolve_name};
 use crate::project::Project;
 use crate::repo::{self, Notes};
 use crate::run::RunId;
@@ -13,6 +14,7 @@ use crate::run::experiment::{Experiment, Row};
 use crate::run::record::Record;
 use crate::text::sanitise;
 use anyhow::Result;
+use std::collections::HashSet;
 use std::result::Result as StdResult;
 
 /// What a describe did.
@@ -36,9 +38,7 @@ pub fn describe(project: &Project, commit: &str, description: &str) -> StdResult
     if description.is_empty() {
         return no("say in a few words what was tried (`-m TEXT`)");
     }
-    let Some(experiment) = find(project, &locked, commit) else {
-        return no(format!("'{commit}' is the commit of no experiment: `lab log --all` lists them"));
-    };
+    let experiment = find(project, &locked, commit)?;
     let Experiment { row, run, emulated, .. } = experiment;
     let intent = plan(project, &locked, &asked, run, &row, emulated, &description)?;
     let nothing = "the description was not changed";
@@ -48,16 +48,27 @@ pub fn describe(project: &Project, commit: &str, description: &str) -> StdResult
 }
 
 /// The newest experiment that a commit holds.
-fn find(project: &Project, locked: &Locked, name: &str) -> Option<Experiment> {
-    let known = repo::resolve(&locked.repo, name).map(|(id, _)| id);
+fn find(project: &Project, locked: &Locked, name: &str) -> StdResult<Experiment, Refusal> {
+    let is_digits = name.len() >= 4 && name.bytes().all(|b| b.is_ascii_hexdigit());
     let mut experiments = history::read_once(&locked.repo, project).experiments;
-    let wanted = |e: &Experiment| match &known {
-        Ok(id) => e.row.commit.len() >= 4 && id.starts_with(&e.row.commit),
-        // The commit is of another clone and was not fetched.
-        Err(_) => name.len() >= 4 && e.row.commit.starts_with(name),
+    let named: HashSet<&str> = experiments
+        .iter()
+        .map(|e| e.row.commit.as_str())
+        .filter(|commit| is_digits && commit.starts_with(name))
+        .collect();
+    let at = match repo::commits_named(&locked.repo, name)?.is_empty() {
+        true if named.is_empty() => None,
+        // The commit is of another clone and was not fetched: its row still has a description.
+        true if named.len() == 1 => experiments.iter().rposition(|e| named.contains(e.row.commit.as_str())),
+        _ => {
+            let commit = resolve_name(&locked.repo, project, name)?.commit;
+            experiments.iter().rposition(|e| holds(&commit, e))
+        }
     };
-    let at = experiments.iter().rposition(wanted);
-    at.map(|at| experiments.swap_remove(at))
+    match at {
+        Some(at) => Ok(experiments.swap_remove(at)),
+        None => no(format!("'{name}' is the commit of no experiment: `lab log --all` lists them")),
+    }
 }
 
 /// The steps. `row` is the row as it was before.

@@ -12,6 +12,7 @@ use crate::message::Message;
 use crate::project::Project;
 use crate::run::RunId;
 use crate::run::experiment::Status;
+use crate::run::record::Record;
 use crate::run::verdict::Outcome;
 use crate::store::RunIndex;
 use crate::{inputs, repo};
@@ -37,6 +38,9 @@ pub fn discard(
     let discard = allowed(&snapshot(&locked.repo, project, &index, &present, picked.as_ref())?).discard?;
     if !confirmed && let Some(question) = discard.question(name, &project.argument) {
         return Err(Refusal::Ask(question));
+    }
+    if let (Discard::Decided(..), Some(record)) = (&discard, &picked) {
+        return put_incumbent_back(project, &locked, on_disk.as_deref(), record, &asked);
     }
     let record = picked.filter(|_| !matches!(discard, Discard::Unjudged { .. }));
     let Some(mut record) = record else {
@@ -82,6 +86,39 @@ pub fn discard(
 fn put_back(locked: &Locked, on_disk: Option<&[u8]>) -> Result<Step> {
     let head = repo::head(&locked.repo)?.commit.context("HEAD is on no commit")?;
     Ok(Step::Kernel { commit: head, found: on_disk.map(on_disk::hash) })
+}
+
+/// Puts the incumbent back in place of bytes whose run was decided already: a commit holds them, and they have their row.
+fn put_incumbent_back(
+    project: &Project,
+    locked: &Locked,
+    on_disk: Option<&[u8]>,
+    record: &Record,
+    asked: &Asked,
+) -> StdResult<Decided, Refusal> {
+    let decision = record.decision.as_ref();
+    let commit = decision.and_then(|decision| decision.commit.clone()).unwrap_or_default();
+    let (run, short) = (record.start.id, repo::short(&commit));
+    let status = decision.map_or(Status::Discard, |decision| decision.status);
+    // The commit may be gone: a fetch can move its ref.
+    let held = repo::resolve(&locked.repo, &commit).is_ok();
+    let saved = match on_disk.filter(|_| !held) {
+        Some(bytes) => Some(save(project, locked, bytes, ON_DISK)?),
+        None => None,
+    };
+    let mut intent = Intent::new(asked, project, &format!("of run {run}"));
+    intent.steps.push(put_back(locked, on_disk)?);
+    intent.commit = Some(commit.clone());
+    let mut notes = carry_out(project, locked, intent, NOT_REPLACED)?.close(project, locked)?;
+    let decided = if status == Status::Keep { "kept" } else { "discarded" };
+    let description = decision.map_or("", |decision| &decision.description);
+    notes.push(format!(
+        "the bytes that were on disk are those of run {run}, which was {decided} already as {short} \
+         ('{description}'): no further row is written (`lab restore {short}`)"
+    ));
+    notes.extend(saved.map(|saved| saved_note(&saved.id)));
+    notes.extend(link_note(project));
+    Ok(Decided { run: Some(run), status: Status::Discard, commit, row: None, notes })
 }
 
 /// Discards bytes without a verdict: they are saved, and there is neither an experiment nor a row.

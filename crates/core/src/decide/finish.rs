@@ -9,7 +9,7 @@ use crate::project::Project;
 use crate::run::experiment::{Row, Status};
 use crate::run::record::{Decision, Record};
 use crate::run::verdict::Outcome;
-use crate::store::{RunIndex, RunSummary};
+use crate::store::{Fact, RunIndex, RunSummary};
 use crate::{history, ledger, repo};
 use anyhow::Result;
 use jiff::Timestamp;
@@ -43,14 +43,12 @@ pub fn append_missing(project: &Project) -> Result<usize> {
 /// The decision about a run, as it will be made. Its number is greater than that of every decision before, also if the
 /// records of some cannot be read.
 pub(super) fn new_decision(index: &RunIndex, status: Status, message: &Message) -> Decision {
-    let orders =
-        index.newest().filter_map(|summary| summary.decision.as_ref()).map(|decision| decision.order);
     Decision {
         status,
         description: message.subject().to_owned(),
         trailers: message.trailers().to_vec(),
         decided: Timestamp::now(),
-        order: orders.max().unwrap_or(0) + 1 + index.damaged().count() as u64,
+        order: index.greatest_order() + 1 + index.damaged().count() as u64,
         commit: None,
         made: None,
         row: None,
@@ -95,8 +93,10 @@ pub(super) fn decide(
     let mut all = carried.close(project, locked)?;
     all.extend(notes);
     let owes = |b: &RunSummary| b.decision.as_ref().is_some_and(|d| d.row.is_some() && !d.row_written);
-    let owed = RunIndex::search(project, |b| b.id != record.start.id && owes(b));
-    let owed = owed.into_iter().find_map(|run| locked.lock.store.read(run).ok());
+    let index = RunIndex::open(project);
+    let mut owed =
+        index.newest_with(|keys| keys.is(Fact::OwesRow)).filter(|b| b.id != record.start.id && owes(b));
+    let owed = owed.find_map(|summary| locked.lock.store.read(summary.id).ok());
     all.extend(owed.map(|record| missing_row(project, &record)));
     let status = row.as_ref().map_or(Status::Discard, |row| row.status);
     Ok(Decided { run: Some(record.start.id), status, commit, row, notes: all })

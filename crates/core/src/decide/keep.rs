@@ -82,6 +82,10 @@ pub fn keep(
     let commit = intent.commit.clone().unwrap_or_default();
     intent.steps.extend(last_steps(project, &mut record, &commit));
     let mut decided = decide(project, &locked, &record, intent, "nothing was kept", notes)?;
+    if let Err(error) = repo::remember_bytes(&locked.repo, project, &decided.commit, &bytes) {
+        let note = "`lab restore` will put other line endings on disk than were judged";
+        decided.notes.push(format!("{note}: {error:#}"));
+    }
     decided.notes.extend(sealed_notes(&record));
     decided.notes.extend(context_notes(&locked.repo, project, &record));
     Ok(decided)

@@ -38,6 +38,9 @@ pub enum Discard {
     Run(RunId),
     /// Discards this run and also removes newer bytes, after saving them. Ask first.
     AlsoNewer(RunId, Newer),
+    /// Removes the bytes of a run that was decided already: a restore put them on disk. A commit holds them, so nothing is
+    /// saved and no row is written. Needs no question.
+    Decided(RunId, Status),
     /// Removes bytes without a verdict, after saving them, and writes no row. Ask first.
     Unjudged {
         /// A run of these bytes that has no verdict yet.
@@ -50,13 +53,13 @@ pub enum Discard {
 impl Discard {
     /// Whether the user must confirm the discard.
     pub fn asks(&self) -> bool {
-        !matches!(self, Discard::Run(_))
+        !matches!(self, Discard::Run(_) | Discard::Decided(..))
     }
 
     /// What to tell the user of a command before the discard; `None` if no question is needed.
     pub fn question(&self, kernel: &str, argument: &str) -> Option<String> {
         match self {
-            Discard::Run(_) => None,
+            Discard::Run(_) | Discard::Decided(..) => None,
             Discard::AlsoNewer(run, newer) => Some(format!(
                 "{}: `lab discard{argument} -m TEXT --unjudged` discards run {run} all the same, and saves the \
                  present bytes",
@@ -188,6 +191,15 @@ fn discard(snapshot: &Snapshot) -> Result<Discard, NotAllowed> {
         let blob = snapshot.present.as_ref().ok().and_then(|present| present.blob.as_ref());
         if blob == Some(incumbent) {
             return Err(NotAllowed::IncumbentOnDisk { kernel: kernel() });
+        }
+        if let Some(run) = candidate
+            && let Some(status) = run.decided
+            && run.newer(&snapshot.present).is_none()
+        {
+            if run.blob == *incumbent {
+                return Err(NotAllowed::IncumbentOnDisk { kernel: kernel() });
+            }
+            return Ok(Discard::Decided(run.id, status));
         }
         let running = candidate.filter(|run| run.outcome.is_none()).map(|run| run.id);
         return Ok(Discard::Unjudged { running, unreadable: snapshot.present.is_err() });

@@ -13,8 +13,8 @@ use crate::run::RunId;
 use crate::run::experiment::Status;
 use crate::run::record::{HeldOut, InputFile, Origin, Record};
 use crate::run::verdict::Outcome;
-use crate::store::RunIndex;
 use crate::store::signature::{self, Purpose};
+use crate::store::{Fact, RunIndex};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use lab_system::root::Access;
@@ -161,7 +161,7 @@ fn believed(event: Event, origin: Origin) -> Option<Event> {
 /// The same events as the records tell them. An older lab did not ask for further sealed runs: there a later keep counts.
 fn of_records(index: &RunIndex) -> Vec<Event> {
     let mut events = Vec::new();
-    for summary in index.newest() {
+    for summary in index.newest_with(|keys| keys.is(Fact::HasHeldOut)) {
         let Some(held_out) = &summary.held_out else { continue };
         let is_kept =
             summary.decision.as_ref().is_some_and(|d| d.status == Status::Keep && d.commit.is_some());

@@ -5,6 +5,7 @@ use super::intent::{Asked, Intent, What};
 use super::on_disk::{self, NOT_REPLACED, ON_DISK, save};
 use super::step::Step;
 use super::{Refusal, begin};
+use crate::history::names::resolve_name;
 use crate::project::Project;
 use crate::repo;
 use std::result::Result as StdResult;
@@ -21,11 +22,13 @@ pub struct Restored {
     pub changed: bool,
 }
 
-/// Puts the kernel of any commit or experiment on disk. The bytes on disk are saved first.
-pub fn restore(project: &Project, commit: &str) -> StdResult<Restored, Refusal> {
-    let asked = Asked { what: What::Restore, kernel: &project.kernel_name, text: commit };
+/// Puts the kernel of any commit or experiment on disk, by any name that [`resolve_name`] knows. The bytes on disk are saved
+/// first.
+pub fn restore(project: &Project, name: &str) -> StdResult<Restored, Refusal> {
+    let asked = Asked { what: What::Restore, kernel: &project.kernel_name, text: name };
     let locked = begin(project, &asked)?;
-    let (commit, subject) = repo::resolve(&locked.repo, commit)?;
+    let commit = resolve_name(&locked.repo, project, name)?.commit;
+    let (commit, subject) = repo::resolve(&locked.repo, &commit)?;
     let before = on_disk::read(project)?;
     let wanted = repo::bytes_of(&locked.repo, project, &commit)?;
     if before.as_deref() == Some(&wanted) {

@@ -66,20 +66,16 @@ fn read_present(repo: &Repo, project: &Project, index: &RunIndex, inputs: &Input
 /// The newest decision about this kernel that a commit holds. A foreign one is the last only if there is none of this user's:
 /// a folder could bring decisions of any date.
 fn last_decision(project: &Project, index: &RunIndex) -> Option<LastDecision> {
-    let decided = index.newest().filter(|summary| summary.judges(project));
-    let decided = decided.filter_map(|summary| {
-        let decision = summary.decision.as_ref()?;
-        Some((summary.id, summary.origin != Origin::Own, decision, decision.commit.clone()?))
-    });
-    let (run, is_foreign, decision, commit) =
-        decided.max_by_key(|(_, is_foreign, decision, _)| (!is_foreign, decision.position()))?;
+    let summary = index.last_decided(&project.kernel_name)?;
+    let decision = summary.decision.as_ref()?;
+    let commit = decision.commit.clone()?;
     Some(LastDecision {
-        run,
+        run: summary.id,
         status: decision.status,
         description: decision.description.clone(),
         commit,
         made: decision.made,
-        is_foreign,
+        is_foreign: summary.origin != Origin::Own,
         later_work: LaterWork::Unknown,
     })
 }
@@ -107,11 +103,14 @@ fn damaged(project: &Project, index: &RunIndex, last: Option<RunId>) -> Option<R
 /// present bytes were never judged, use the last run; its decision tells what is newer.
 pub fn default_run(project: &Project, index: &RunIndex, present: Option<&Fingerprint>) -> Option<Record> {
     let ours = |summary: &RunSummary| summary.judges(project) && Some(&summary.fingerprint) == present;
+    let find = |wanted: &dyn Fn(&RunSummary) -> bool| {
+        index.find_of(present?, |summary| ours(summary) && wanted(summary))
+    };
     // A record without an ending is of a lab that died before the run ended.
     let judged =
         |summary: &RunSummary| summary.ending.is_some() && summary.outcome().is_none_or(Outcome::is_verdict);
-    let ended = index.find(|summary| ours(summary) && judged(summary));
-    let in_progress = || index.find(|summary| ours(summary) && summary.verdict.is_none());
+    let ended = find(&judged);
+    let in_progress = || find(&|summary| summary.verdict.is_none());
     ended.or_else(in_progress).or_else(|| last(project, index))
 }
 

@@ -1,18 +1,20 @@
 //! The history: the rows of results.tsv and results.cpu.tsv, joined with their records.
 
 pub mod details;
-pub mod resolve_kernel;
+pub mod elsewhere;
+mod listing;
+pub mod names;
 pub mod tested;
+
+pub use listing::Listing;
 
 use crate::ledger;
 use crate::project::Project;
-use crate::repo::{self, Notes, Repo};
+use crate::repo::{self, Repo};
 use crate::run::RunId;
-use crate::run::experiment::{Experiment, Row, Status};
+use crate::run::experiment::{Experiment, Row};
 use crate::run::record::{Decision, Record};
 use crate::store::{RunIndex, RunSummary};
-use jiff::Timestamp;
-use std::collections::{HashMap, HashSet, VecDeque};
 
 /// Every experiment that was decided, of every kernel in the repository.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,96 +32,20 @@ pub fn read_once(repo: &Repo, project: &Project) -> History {
 
 /// Reads the history. Call [`RunIndex::refresh`] first: `index` keeps the runs that it read before.
 pub fn look(repo: &Repo, project: &Project, index: &mut RunIndex) -> History {
-    read(repo, project, index).0
+    let mut listing = Listing::read(repo, project, index);
+    let problems = std::mem::take(&mut listing.problems);
+    let mut experiments = Vec::with_capacity(listing.len());
+    experiments.extend(listing.experiments(index));
+    History { experiments, problems }
 }
 
 /// Decided runs whose rows are not in their ledger, in the order in which they were decided.
 pub fn missing(repo: &Repo, project: &Project) -> Vec<Record> {
     let mut index = RunIndex::open(project);
-    let runs = read(repo, project, &mut index).1;
+    let runs = Listing::read(repo, project, &mut index).missing;
     let mut missing: Vec<Record> = runs.into_iter().filter_map(|id| index.store().read(id).ok()).collect();
     missing.sort_by_key(|r| r.decision.as_ref().map(Decision::position));
     missing
-}
-
-fn read(repo: &Repo, project: &Project, index: &mut RunIndex) -> (History, Vec<RunId>) {
-    let mut problems = index.problems();
-    let notes = Notes::of(repo);
-    let positions = positions(index);
-    let (mut experiments, mut missing) = (Vec::new(), Vec::new());
-    for emulated in [false, true] {
-        let ledger = ledger::read(&ledger::path(project, emulated));
-        problems.extend(ledger.problems);
-        let (runs, gone) = joined(index, &ledger.rows, emulated);
-        let edited: HashSet<String> = ledger
-            .rows
-            .iter()
-            .zip(&runs)
-            .filter(|(_, r)| r.is_none())
-            .map(|(row, _)| row.commit.clone())
-            .collect();
-        experiments.reserve_exact(runs.len());
-        // A row whose time is not known stays after the row before it.
-        let mut last = None;
-        for (row, run) in ledger.rows.into_iter().zip(runs) {
-            let summary = match run {
-                Some(id) => index.summary(id),
-                None => {
-                    index.summary_in_note(&notes, &row.commit).filter(|noted| noted.emulated() == emulated)
-                }
-            };
-            let experiment = Experiment::new(row, run, emulated, summary);
-            let own = run.and_then(|run| positions.get(&run).copied());
-            last = own.or_else(|| experiment.decided.map(|at| (at, 0))).or(last);
-            experiments.push((last, experiment));
-        }
-        // A row whose description somebody changed by hand is not missing.
-        let gone = gone.into_iter().filter_map(|id| index.summary(id)).filter(|summary| {
-            let row = summary.decision.as_ref().and_then(|d| d.row.as_ref());
-            row.is_some_and(|row| !edited.contains(&row.commit))
-        });
-        let owed = owed(repo, project, emulated, gone.collect());
-        problems.extend(missing_rows(project, emulated, &owed));
-        missing.extend(owed.iter().map(|summary| summary.id));
-    }
-    experiments.sort_by_key(|(when, _)| *when);
-    (History { experiments: experiments.into_iter().map(|(_, e)| e).collect(), problems }, missing)
-}
-
-/// Where each decision of this clone stands among all: at its time, but never before the decision that was made before it.
-/// The clock may have been set back in between. The second number orders decisions of the same time.
-fn positions(index: &RunIndex) -> HashMap<RunId, (Timestamp, u64)> {
-    let decided = index.newest().filter_map(|summary| Some((summary.id, summary.decision.as_ref()?)));
-    let mut decided: Vec<_> = decided.map(|(run, decision)| (decision.position(), run)).collect();
-    decided.sort_unstable();
-    let mut latest = Timestamp::MIN;
-    let position = |((order, at), run): ((u64, Timestamp), RunId)| {
-        latest = latest.max(at);
-        (run, (latest, order))
-    };
-    decided.into_iter().map(position).collect()
-}
-
-/// Joins rows with records: the run of each row, if its record is here, and the decided runs without a row.
-fn joined(index: &RunIndex, rows: &[Row], emulated: bool) -> (Vec<Option<RunId>>, Vec<RunId>) {
-    // Each list stands newest first: a commit that was kept twice has two rows, and the record of the older may be gone.
-    let mut recorded: HashMap<_, VecDeque<RunId>> = HashMap::new();
-    for summary in index.newest().filter(|b| b.emulated() == emulated) {
-        if let Some(row) = summary.decision.as_ref().and_then(|d| d.row.as_ref()) {
-            recorded.entry(name(row)).or_default().push_back(summary.id);
-        }
-    }
-    let mut runs: Vec<Option<RunId>> =
-        rows.iter().rev().map(|row| recorded.get_mut(&name(row))?.pop_front()).collect();
-    runs.reverse();
-    let mut gone: Vec<RunId> = recorded.into_values().flatten().collect();
-    gone.sort_unstable();
-    (runs, gone)
-}
-
-/// What the row in the ledger and the row in its record have in common.
-fn name(row: &Row) -> (&str, Status, &str) {
-    (&row.commit, row.status, &row.description)
 }
 
 /// Filters the decided runs without a row by whether the ledger lacks the row. If git tracks the ledger, a row that was

@@ -1,10 +1,14 @@
 //! The text of the trailer `Tested:`, from a run's verdict.
 
 use crate::config::{Config, Goal};
+use crate::ledger::{self, Line};
 use crate::objective::Objective;
+use crate::project::Project;
+use crate::repo::{Notes, Repo};
 use crate::run::experiment::{Experiment, Status};
 use crate::run::record::Record;
 use crate::run::verdict::Outcome;
+use crate::store::RunIndex;
 use crate::text::figures;
 
 /// `NVIDIA H200, 5 of 5 gates, 165210 samples/s (164880 … 165540), faster +3.1 % (+2.9 … +3.3) vs incumbent, best so far`.
@@ -12,6 +16,11 @@ use crate::text::figures;
 /// `history` holds the experiments of this kernel and of others. Times of an emulated device are left out. Empty while the
 /// run is in progress.
 pub fn tested(record: &Record, history: &[Experiment], config: &Config) -> String {
+    tested_beside(record, config, || best(record, history, config.goal))
+}
+
+/// The same, where `best` finds the best kept result of this kernel on this device, if it is needed.
+pub fn tested_beside(record: &Record, config: &Config, best: impl FnOnce() -> Option<Best>) -> String {
     let Some(verdict) = &record.verdict else { return String::new() };
     let mut parts: Vec<String> = record.device.iter().cloned().collect();
     let report = record.report();
@@ -37,7 +46,7 @@ pub fn tested(record: &Record, history: &[Experiment], config: &Config) -> Strin
         let ends = ends.map(|(low, high)| format!(" ({} … {})", plain(low), plain(high)));
         parts.push(format!("{} {unit}{}", plain(measure.value), ends.unwrap_or_default()));
         parts.extend(verdict.change.map(|change| format!("{change} vs {}", change.against())));
-        parts.extend(beside_best(record, measure.value, history, config.goal));
+        parts.extend(best().map(|best| beside_best(measure.value, &best, config.goal)));
     }
     if verdict.emulated {
         parts.push("times not measured on a GPU".to_owned());
@@ -48,8 +57,15 @@ pub fn tested(record: &Record, history: &[Experiment], config: &Config) -> Strin
     parts.join(", ")
 }
 
-/// Compares with the best kept result of this kernel on this device; `None` if nothing was kept.
-fn beside_best(record: &Record, value: f64, history: &[Experiment], goal: Goal) -> Option<String> {
+/// The best kept result of a kernel on a device: the objective in its row, and the short id of its commit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Best {
+    pub value: f64,
+    pub commit: String,
+}
+
+/// Finds the best kept result among experiments; `None` if nothing was kept.
+fn best(record: &Record, history: &[Experiment], goal: Goal) -> Option<Best> {
     let comparable = |e: &&Experiment| {
         e.row.status == Status::Keep
             && !e.emulated
@@ -61,11 +77,46 @@ fn beside_best(record: &Record, value: f64, history: &[Experiment], goal: Goal) 
     let kept = history.iter().filter(comparable);
     let best =
         kept.reduce(|a, b| if goal.prefers(b.row.throughput_sps, a.row.throughput_sps) { b } else { a })?;
-    let known = best.row.throughput_sps;
-    if goal.prefers(value, known) {
-        return Some("best so far".to_owned());
+    Some(Best { value: best.row.throughput_sps, commit: best.row.commit.clone() })
+}
+
+/// Finds the best kept result in results.tsv. It reads the records only of the rows that are better than the best so far,
+/// from the newest row on: of 10,000 rows these are few.
+pub fn best_in_ledger(repo: &Repo, project: &Project, index: &mut RunIndex, record: &Record) -> Option<Best> {
+    let goal = project.config.goal;
+    let text = ledger::read_text(&ledger::path(project, false)).ok()?;
+    let lines: Vec<Line> = ledger::lines(&text).collect();
+    let notes = Notes::of(repo);
+    let mut best: Option<Best> = None;
+    for line in lines.iter().rev() {
+        let Some(value) = line.kept().filter(|value| *value > 0.0) else { continue };
+        // Of equal ones the oldest counts.
+        if best.as_ref().is_some_and(|best| goal.prefers(best.value, value)) {
+            continue;
+        }
+        let Ok(row) = line.row() else { continue };
+        let hash = RunIndex::hash_of(&row);
+        let run = index.rows(false).find(|(_, of)| *of == hash).map(|(run, _)| run);
+        if run.is_none() {
+            index.read_notes(&notes, std::iter::once(row.commit.as_str()));
+        }
+        let summary = run.map_or_else(|| index.summary_in_note(&row.commit), |run| index.summary(run));
+        let is_of_kernel = summary.is_some_and(|summary| {
+            summary.kernel == record.start.kernel && summary.device == record.device && !summary.emulated()
+        });
+        if is_of_kernel && run != Some(record.start.id) {
+            best = Some(Best { value, commit: row.commit });
+        }
     }
-    Some(format!("{:+.1} % vs best ({})", (value / known - 1.0) * 100.0, best.row.commit))
+    best
+}
+
+/// Compares a figure with the best kept one.
+fn beside_best(value: f64, best: &Best, goal: Goal) -> String {
+    if goal.prefers(value, best.value) {
+        return "best so far".to_owned();
+    }
+    format!("{:+.1} % vs best ({})", (value / best.value - 1.0) * 100.0, best.commit)
 }
 
 /// A figure without commas: commas separate the parts of the sentence.

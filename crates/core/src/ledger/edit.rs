@@ -79,7 +79,10 @@ pub(super) fn edited(bytes: &[u8], row: &Row, edit: Edit) -> Option<Vec<u8>> {
             let tabs = line.iter().enumerate().filter(|(_, b)| **b == b'\t');
             let columns = tabs.map(|(at, _)| at).nth(COLUMNS.len() - 2)?;
             let end = line.len() - line.iter().rev().take_while(|b| matches!(b, b'\r' | b'\n')).count();
-            [&line[..=columns], sanitise::words(text).as_bytes(), &line[end..]].concat()
+            // Further columns stay.
+            let own =
+                line[columns + 1..end].iter().position(|b| *b == b'\t').map_or(end, |at| columns + 1 + at);
+            [&line[..=columns], sanitise::words(text).as_bytes(), &line[own..]].concat()
         }
     };
     Some([lines[..at].concat(), new, lines[at + 1..].concat()].concat())

@@ -6,7 +6,7 @@ pub mod screen_lock;
 pub mod trust;
 mod work_tree;
 
-pub use work_tree::work_tree;
+pub use work_tree::{cannot_open, work_tree};
 
 use crate::config::Config;
 use crate::project::trust::TrustMark;

@@ -1,7 +1,7 @@
 //! Puts the kernel of a commit on disk, in one step.
 
 use crate::inputs::InputFiles;
-use crate::repo::{Project, Repo, blob_in, filters, find, head_commit};
+use crate::repo::{Project, Repo, blob_in, exact, find, head_commit, user_index};
 use anyhow::{Context, Result, bail};
 use lab_system::atomic_file::NewFile;
 use lab_system::root::read_anywhere;
@@ -38,18 +38,18 @@ pub fn link_target(project: &Project) -> Option<PathBuf> {
     about.is_symlink().then(|| InputFiles::of(project).behind_links(&project.kernel).ok())?
 }
 
-/// The kernel of a commit, as git would put it on disk.
+/// The kernel of a commit, as it was judged or saved; else as git would put it on disk.
 pub fn bytes_of(repo: &Repo, project: &Project, commit: &str) -> Result<Vec<u8>> {
     Ok(held(repo, project, commit)?.0)
 }
 
 fn held(repo: &Repo, project: &Project, commit: &str) -> Result<(Vec<u8>, i32)> {
     let commit = find(&repo.git, commit)?;
-    let Some((_, mode)) = blob_in(&commit, &project.kernel_name) else {
+    let Some((blob, mode)) = blob_in(&commit, &project.kernel_name) else {
         bail!("commit {} does not hold {}", super::short(&commit.id().to_string()), project.kernel_name);
     };
     refuse_link(project, mode)?;
-    Ok((filters::on_disk(&repo.git, project, &commit, &project.kernel_name)?, mode))
+    Ok((exact::bytes(repo, project, &commit, &project.kernel_name, blob)?, mode))
 }
 
 /// Refuses a kernel that git holds as a link: a commit would have to change another file.
@@ -79,9 +79,7 @@ fn replace(path: &Path, bytes: &[u8], new_mode: u32) -> std::io::Result<Option<T
 
 /// Whether the index holds another version of the kernel than HEAD.
 pub fn staged(repo: &Repo, project: &Project) -> Result<bool> {
-    let mut index = repo.git.index()?;
-    index.read(false)?;
-    let staged = index.get_path(Path::new(&project.kernel_name), 0).map(|entry| entry.id);
+    let staged = user_index::staged(repo, &project.kernel_name)?;
     let held =
         head_commit(&repo.git)?.and_then(|commit| blob_in(&commit, &project.kernel_name)).map(|(id, _)| id);
     Ok(staged != held)

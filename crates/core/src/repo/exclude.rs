@@ -1,6 +1,6 @@
 //! Keeps the lab's own files out of `git status`, and changes no file that git tracks.
 
-use super::{Project, Repo};
+use super::{Project, Repo, user_index};
 use anyhow::{Context, Result};
 use lab_system::root::{Access, Root};
 use std::io::{ErrorKind, Write};
@@ -13,8 +13,6 @@ const READ_LIMIT: u64 = 16 << 20;
 /// tracks them.
 pub fn exclude(repo: &Repo, project: &Project) -> Result<()> {
     let git = &repo.git;
-    let mut index = git.index()?;
-    index.read(false)?;
     let home =
         project.relative(&project.home).filter(|h| !h.is_empty()).map_or_else(String::new, |h| h + "/");
     let wanted = [".lab/", "results.tsv", "results.cpu.tsv", &format!("{home}run.log")].map(str::to_owned);
@@ -26,12 +24,13 @@ pub fn exclude(repo: &Repo, project: &Project) -> Result<()> {
         Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
         Err(error) => return Err(error).with_context(failed),
     };
-    let missing: Vec<String> = wanted
-        .into_iter()
-        .filter(|name| index.get_path(Path::new(name), 0).is_none())
-        .map(|name| format!("/{name}"))
-        .filter(|line| !present.lines().any(|have| have.trim() == line))
-        .collect();
+    let mut missing = Vec::new();
+    for name in wanted {
+        let line = format!("/{name}");
+        if !present.lines().any(|have| have.trim() == line) && user_index::staged(repo, &name)?.is_none() {
+            missing.push(line);
+        }
+    }
     if missing.is_empty() {
         return Ok(());
     }
@@ -45,10 +44,6 @@ pub fn exclude(repo: &Repo, project: &Project) -> Result<()> {
 
 /// Whether git tracks this file.
 pub fn tracked(repo: &Repo, project: &Project, path: &Path) -> bool {
-    let held = || -> Option<bool> {
-        let mut index = repo.git.index().ok()?;
-        index.read(false).ok()?;
-        Some(index.get_path(Path::new(&project.relative(path)?), 0).is_some())
-    };
-    held().unwrap_or(false)
+    let staged = project.relative(path).map(|name| user_index::staged(repo, &name));
+    matches!(staged, Some(Ok(Some(_))))
 }

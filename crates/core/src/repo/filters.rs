@@ -36,12 +36,32 @@ pub fn on_disk(repo: &Repository, project: &Project, commit: &git2::Commit, name
     let folder = TemporaryFolder::inside(&project.lab_dir)
         .with_context(|| format!("cannot write into {}", project.lab_dir.display()))?;
     let mut how = CheckoutBuilder::new();
-    how.target_dir(folder.path()).path(name).disable_pathspec_match(true).update_index(false).force();
+    how.target_dir(folder.path()).path(name).disable_pathspec_match(true);
+    // Neither reads the user's index anew nor writes it.
+    how.refresh(false).update_index(false).force();
     repo.checkout_tree(commit.as_object(), Some(&mut how))?;
     // What a link of the commit leads to belongs to nobody here.
     Root::new(folder.path()).read(Path::new(name), u64::from(u32::MAX)).with_context(|| {
         format!("commit {} does not hold {name} as a file", super::short(&commit.id().to_string()))
     })
+}
+
+/// Whether git may hold other bytes of a file than are on disk, or put other bytes on disk than it holds.
+pub fn may_change(repo: &Repository, name: &str) -> bool {
+    let config = repo.config().and_then(|mut config| config.snapshot());
+    let is_set = |key: &str| {
+        let value = config.as_ref().ok().and_then(|config| config.get_string(key).ok());
+        value.is_some_and(|value| !["false", "lf", "native"].contains(&value.to_lowercase().as_str()))
+    };
+    is_set("core.autocrlf")
+        || is_set("core.eol")
+        || ["text", "crlf", "eol", "ident"].iter().any(|attribute| has(repo, name, attribute))
+}
+
+/// Whether an attribute is given for a path, in whatever way.
+fn has(repo: &Repository, path: &str, name: &str) -> bool {
+    let value = repo.get_attr(Path::new(path), name, AttrCheckFlags::FILE_THEN_INDEX).ok().flatten();
+    !matches!(git2::AttrValue::from_string(value), git2::AttrValue::Unspecified)
 }
 
 /// Refuses a path whose attributes name a filter program (git-lfs) or another encoding: libgit2 applies neither.

@@ -1,9 +1,9 @@
 //! The incumbent's files, as HEAD holds them: the kernel and its local includes.
 
 use crate::inputs::{self, Include};
-use crate::repo::{Project, Repo, blob_in, filters, head_commit};
+use crate::repo::{Project, Repo, blob_in, exact, head_commit};
 use anyhow::{Context, Result};
-use git2::{Commit, Repository};
+use git2::{Commit, Oid, Repository};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,8 @@ pub fn write_incumbent(repo: &Repo, project: &Project, tree: &Path) -> Result<Ve
     let Some(commit) = head_commit(git)? else { return Ok(Vec::new()) };
     let files = held(git, &commit, &project.kernel_name)?;
     for file in &files {
-        let bytes = filters::on_disk(git, project, &commit, &file.path)?;
+        let blob = Oid::from_str(&file.blob)?;
+        let bytes = exact::bytes(repo, project, &commit, &file.path, blob)?;
         let path = tree.join(&file.path);
         let write = || {
             project.files().create_dir_all(path.parent().unwrap_or(tree))?;

@@ -6,9 +6,12 @@
 
 mod branch;
 mod checkout;
+mod clean;
 mod commit;
 mod details;
+mod exact;
 mod exclude;
+mod fetch;
 mod filters;
 mod folder_programs;
 mod graph;
@@ -16,28 +19,36 @@ mod identity;
 mod incumbent;
 mod locks;
 mod log;
+mod names;
 mod notes;
 mod obstacle;
+mod present;
 mod program;
 mod refs;
 mod staging;
 mod text_diff;
 mod trailers;
 mod uncommit;
+mod user_index;
 mod verify_write;
 
 pub use branch::{Move, Moved, head_ref, move_branch};
 pub use checkout::{bytes_of, checkout_kernel, link_target, staged};
+pub use clean::{Cleaned, clean, has_many_loose_objects};
 pub use commit::{ChangedFile, CommitFile, Prepared, ToCommit, detached_note, prepare_kernel, prepare_rules};
 pub use details::{ChangeKind, CommitDetails, FileChange, commit_details};
+pub use exact::remember_bytes;
 pub use exclude::{exclude, tracked};
+pub use fetch::{Bundle, Fetched, bundles, fetch, remotes};
 pub use folder_programs::folder_programs;
 pub use graph::{Graph, GraphEntry, Label, LabelKind, Lanes, Place};
 pub use incumbent::{HeldFile, incumbent_files, write_incumbent};
 pub use locks::{lock_index, remove_leftovers, unlock_index};
 pub use log::{LogEntry, Marks, change, diff, log_page, show, trailers_of};
+pub use names::{NamedCommit, commits_named, resolve, unknown};
 pub use notes::{Notes, incumbent_note, note};
 pub use obstacle::{Obstacle, Operation, obstacle};
+pub use present::Present;
 pub use program::{ByProgram, commit_by_program};
 pub use refs::{StoredCommit, name_commit, prepare_discarded, save, stored_kernel, undone_ref};
 pub use staging::stage;
@@ -46,9 +57,10 @@ pub use trailers::parse_message;
 pub use uncommit::{built_on, leads_to_head, uncommit};
 
 use crate::inputs;
-use crate::project::Project;
+use crate::project::{Project, cannot_open};
 use anyhow::{Context, Result, anyhow};
 use git2::{ErrorCode, Oid, Repository};
+use names::find;
 use std::path::Path;
 
 /// Where HEAD is, and what git is in the middle of.
@@ -84,24 +96,26 @@ pub fn short(id: &str) -> &str {
 /// requests opens it anew: that takes about 0.15 ms, and no answer is older than its request.
 pub struct Repo {
     git: Repository,
+    /// The user's index is split or sparse: see [`user_index`].
+    index_by_git: bool,
 }
 
 impl Repo {
     /// Opens the repository of a project. The error names its folder.
     pub fn open(project: &Project) -> Result<Repo> {
-        let git = Repository::open(&project.root).map_err(|error| {
-            anyhow!("cannot open the git repository {}: {}", project.root.display(), error.message())
-        })?;
-        Ok(Repo { git })
+        Repo::at(&project.root)
     }
 
     /// The same repository opened anew: it remembers no object and no ref, so what it reads is on disk.
     fn anew(&self) -> Result<Repo> {
-        let path = self.git.path();
-        let git = Repository::open(path).map_err(|error| {
-            anyhow!("cannot open the git repository {}: {}", path.display(), error.message())
-        })?;
-        Ok(Repo { git })
+        Repo::at(self.git.path())
+    }
+
+    /// Opens a repository at its work tree or its `.git` folder.
+    fn at(path: &Path) -> Result<Repo> {
+        let git = Repository::open(path).map_err(|error| anyhow!("{}", cannot_open(path, &error)))?;
+        let index_by_git = user_index::replace_unreadable(&git)?;
+        Ok(Repo { git, index_by_git })
     }
 }
 
@@ -211,21 +225,4 @@ pub fn names_in_head(repo: &Repo, folder: &Path) -> Result<Vec<String>> {
     };
     let files = tree.iter().filter(|entry| entry.kind() == Some(git2::ObjectType::Blob));
     Ok(files.map(|entry| String::from_utf8_lossy(entry.name_bytes()).into_owned()).collect())
-}
-
-/// Finds a commit by any name that git knows; a bare number may also be the run whose attempt was discarded.
-fn find<'r>(repo: &'r Repository, name: &str) -> Result<git2::Commit<'r>> {
-    let discarded = || repo.revparse_single(&format!("refs/lab/discarded/{name}"));
-    let object = repo.revparse_single(name).or_else(|error| discarded().map_err(|_| error));
-    let commit = object.and_then(|o| o.peel_to_commit());
-    commit.map_err(|e| match e.code() {
-        ErrorCode::Ambiguous => anyhow!("'{name}' names more than one commit: give more digits"),
-        _ => anyhow!("there is no commit '{name}': `lab log --all` lists the experiments with their commits"),
-    })
-}
-
-/// Full id and subject of a commit.
-pub fn resolve(repo: &Repo, name: &str) -> Result<(String, String)> {
-    let commit = find(&repo.git, name)?;
-    Ok((commit.id().to_string(), log::subject(&commit)))
 }

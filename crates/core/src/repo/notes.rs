@@ -2,10 +2,23 @@
 
 use super::commit::introduced;
 use super::identity::any_signature;
+use super::present::first_with;
+use super::refs::has_folder;
 use super::{Project, Repo, blob_in, find, head_commit, locks};
 use anyhow::Result;
+use git2::build::TreeUpdateBuilder;
+use git2::{Commit, FileMode, ObjectType, Oid, Tree};
+use std::cell::OnceCell;
+use std::path::Path;
 
 const NOTES: &str = "refs/notes/lab";
+
+/// The notes that were fetched from a bundle or another repository.
+const FETCHED: &str = "refs/lab/fetched/*/notes/lab";
+
+/// Above this number of notes the tree has a folder for the first two digits of an id. Without the folders, each note is
+/// written with a tree that names every other note.
+const FLAT: usize = 128;
 
 /// Attaches a text to a commit, in place of an older one. Does nothing if the commit has this text already.
 pub fn note(repo: &Repo, commit: &str, text: &str) -> Result<()> {
@@ -14,31 +27,107 @@ pub fn note(repo: &Repo, commit: &str, text: &str) -> Result<()> {
     if git.find_note(Some(NOTES), id).is_ok_and(|note| note.message().ok() == Some(text)) {
         return Ok(());
     }
+    let id = id.to_string();
     let who = any_signature(git)?;
     locks::clear_own_ref(git, NOTES)?;
-    git.note(&who, &who, Some(NOTES), id, text, true)?;
+    let before = git.find_reference(NOTES).ok().map(|tip| tip.peel_to_commit()).transpose()?;
+    let tree = match &before {
+        Some(commit) => commit.tree()?,
+        None => git.find_tree(git.treebuilder(None)?.write()?)?,
+    };
+    let mut update = TreeUpdateBuilder::new();
+    let at = place(&tree, &id, &mut update);
+    update.upsert(at, git.blob(text.as_bytes())?, FileMode::Blob);
+    let tree = git.find_tree(update.create_updated(git, &tree)?)?;
+    let parents: Vec<&Commit> = before.iter().collect();
+    git.commit(Some(NOTES), &who, &who, "Notes added by lab", &tree, &parents)?;
     Ok(())
 }
 
-/// The notes of a repository, which may have none.
-pub struct Notes<'r>(Option<&'r Repo>);
+/// The path of a note in the tree. Where many notes stand side by side, `update` moves them into folders: libgit2 finds no
+/// note beside a folder with the first digits of its id.
+fn place(tree: &Tree, id: &str, update: &mut TreeUpdateBuilder) -> String {
+    let in_folder = |id: &str| format!("{}/{}", &id[..2], &id[2..]);
+    let in_folders = |id: &str| format!("{}/{}/{}", &id[..2], &id[2..4], &id[4..]);
+    let is_there = |path: &String| tree.get_path(Path::new(path)).is_ok();
+    let notes = tree.iter().filter(|entry| entry.kind() == Some(ObjectType::Blob));
+    let flat: Vec<(String, Oid)> =
+        notes.filter_map(|entry| Some((entry.name().ok()?.to_owned(), entry.id()))).collect();
+    let flat: Vec<_> = flat.into_iter().filter(|(name, _)| name.len() == id.len()).collect();
+    let has_folders = tree.iter().any(|entry| entry.kind() == Some(ObjectType::Tree));
+    if !has_folders && flat.len() < FLAT {
+        return id.to_owned();
+    }
+    for (name, blob) in flat {
+        update.remove(name.as_str());
+        if name != id {
+            update.upsert(in_folder(&name), blob, FileMode::Blob);
+        }
+    }
+    // git makes further folders in a tree of very many notes.
+    [in_folders(id)].into_iter().find(is_there).unwrap_or_else(|| in_folder(id))
+}
+
+/// The notes of a repository, which may have none: its own, and those that were fetched from others.
+pub struct Notes<'r> {
+    /// `None` if there are no notes at all.
+    repo: Option<&'r Repo>,
+    /// The refs of the notes, the repository's own first.
+    refs: Vec<String>,
+    /// The commits that have a note, sorted; listed when somebody asks.
+    noted: OnceCell<Vec<Oid>>,
+}
 
 impl<'r> Notes<'r> {
     /// The notes as they are now.
     pub fn of(repo: &'r Repo) -> Self {
-        Notes(Some(repo).filter(|repo| repo.git.find_reference(NOTES).is_ok()))
+        let mut refs = Vec::new();
+        refs.extend(repo.git.find_reference(NOTES).is_ok().then(|| NOTES.to_owned()));
+        if has_folder(&repo.git, "refs/lab/fetched/") {
+            let fetched = repo.git.references_glob(FETCHED).into_iter().flatten().flatten();
+            refs.extend(fetched.filter_map(|name| name.name().ok().map(str::to_owned)));
+        }
+        Notes { repo: Some(repo).filter(|_| !refs.is_empty()), refs, noted: OnceCell::new() }
     }
 
-    /// Id of the commit that holds the notes: as long as it is the same, so are the notes.
+    /// The commits that have a note in what was fetched into this folder of refs, sorted.
+    pub(super) fn in_folder(repo: &'r Repo, folder: &str) -> Vec<Oid> {
+        Notes { repo: Some(repo), refs: vec![format!("{folder}/notes/lab")], noted: OnceCell::new() }.list()
+    }
+
+    /// Ids of the commits that hold the notes: as long as they are the same, so are the notes.
     pub fn tip(&self) -> Option<String> {
-        Some(self.0?.git.refname_to_id(NOTES).ok()?.to_string())
+        let git = &self.repo?.git;
+        let tips = self.refs.iter().filter_map(|name| Some(git.refname_to_id(name).ok()?.to_string()));
+        Some(tips.collect::<Vec<_>>().join(" "))
     }
 
     /// The note of a commit, if it has one.
     pub fn note(&self, commit: &str) -> Option<String> {
-        let git = &self.0?.git;
-        let note = git.find_note(Some(NOTES), find(git, commit).ok()?.id()).ok()?;
+        self.read(find(&self.repo?.git, commit).ok()?.id())
+    }
+
+    /// The note of the commit with this short id, for callers that ask for many. The first call lists all notes.
+    pub fn note_of_row(&self, short: &str) -> Option<String> {
+        let noted = self.noted.get_or_init(|| self.list());
+        self.read(noted[first_with(noted, short)?])
+    }
+
+    fn read(&self, commit: Oid) -> Option<String> {
+        let git = &self.repo?.git;
+        let note = self.refs.iter().find_map(|name| git.find_note(Some(name), commit).ok())?;
         note.message().ok().map(str::to_owned)
+    }
+
+    fn list(&self) -> Vec<Oid> {
+        let mut noted = Vec::new();
+        for name in &self.refs {
+            let notes = self.repo.and_then(|repo| repo.git.notes(Some(name)).ok());
+            noted.extend(notes.into_iter().flatten().flatten().map(|(_, commit)| commit));
+        }
+        noted.sort_unstable();
+        noted.dedup();
+        noted
     }
 }
 

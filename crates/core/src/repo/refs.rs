@@ -3,15 +3,16 @@
 //! - `refs/lab/discarded/N`: the attempt of run N
 //! - `refs/lab/undone/N`: the commit of run N whose keep was undone
 //! - `refs/lab/saved/BLOB`: a kernel that was on disk before another one was put there
+//! - `refs/lab/exact/COMMIT`: see the module `exact`
 //! - `refs/lab/raw/BLOB`: bytes whose line endings git would have changed, as they were on disk
 
 use super::commit::{mode_on_disk, tree_with};
 use super::identity::any_signature;
 use super::locks;
-use crate::repo::{CommitFile, Project, Repo, filters, find, head_commit, verify_write};
+use crate::repo::{CommitFile, Project, Repo, exact, filters, find, head_commit, verify_write};
 use crate::run::RunId;
 use anyhow::{Context, Result};
-use git2::{Oid, Repository};
+use git2::{ObjectType, Oid, Repository};
 use serde::{Deserialize, Serialize};
 
 /// A commit under `refs/lab/`.
@@ -30,7 +31,7 @@ pub fn prepare_discarded(
     bytes: &[u8],
     message: &str,
 ) -> Result<StoredCommit> {
-    let (commit, _) = commit_without_branch(&repo.git, project, bytes, message)?;
+    let (commit, _) = commit_without_branch(repo, project, bytes, message)?;
     Ok(StoredCommit { id: commit.to_string(), reference: free_name(&repo.git, "discarded", run, commit) })
 }
 
@@ -65,27 +66,30 @@ pub fn save(repo: &Repo, project: &Project, bytes: &[u8], why: &str) -> Result<S
     let blob = filters::store(git, &project.kernel_name, bytes)?;
     let reference = format!("refs/lab/saved/{blob}");
     store_raw(git, blob, bytes)?;
-    if let Ok(known) = git.find_reference(&reference)
-        && let Ok(commit) = known.peel_to_commit()
-        && verify_write::read_back(repo, &reference, commit.id(), &project.kernel_name, blob).is_ok()
-    {
-        return Ok(StoredCommit { id: commit.id().to_string(), reference });
+    // Bytes that differ in their line endings alone may be the same blob to git.
+    let names = std::iter::once(reference.clone()).chain((2..).map(|n| format!("{reference}-{n}")));
+    let mut free = reference.clone();
+    for name in names {
+        free = name;
+        let Ok(known) = git.find_reference(&free) else { break };
+        let Ok(commit) = known.peel_to_commit() else { break };
+        if verify_write::read_back(repo, &free, commit.id(), &project.kernel_name, blob).is_err() {
+            break;
+        }
+        if exact::remember(repo, project, commit.id(), bytes)? {
+            return Ok(StoredCommit { id: commit.id().to_string(), reference: free });
+        }
     }
-    let (commit, blob) = commit_without_branch(git, project, bytes, why)?;
-    locks::clear_own_ref(git, &reference)?;
-    git.reference(&reference, commit, true, why).with_context(|| format!("cannot write {reference}"))?;
-    verify_write::read_back(repo, &reference, commit, &project.kernel_name, blob)?;
-    Ok(StoredCommit { id: commit.to_string(), reference })
+    let (commit, blob) = commit_without_branch(repo, project, bytes, why)?;
+    locks::clear_own_ref(git, &free)?;
+    git.reference(&free, commit, true, why).with_context(|| format!("cannot write {free}"))?;
+    verify_write::read_back(repo, &free, commit, &project.kernel_name, blob)?;
+    Ok(StoredCommit { id: commit.to_string(), reference: free })
 }
 
 /// Makes a commit on top of HEAD that no branch holds: HEAD's tree with this kernel. Returns the ids of commit and blob.
-fn commit_without_branch(
-    git: &Repository,
-    project: &Project,
-    bytes: &[u8],
-    message: &str,
-) -> Result<(Oid, Oid)> {
-    let name = &project.kernel_name;
+fn commit_without_branch(repo: &Repo, project: &Project, bytes: &[u8], message: &str) -> Result<(Oid, Oid)> {
+    let (git, name) = (&repo.git, &project.kernel_name);
     let blob = filters::store(git, name, bytes)?;
     store_raw(git, blob, bytes)?;
     let head = head_commit(git)?;
@@ -93,14 +97,39 @@ fn commit_without_branch(
     let tree = tree_with(git, head.as_ref(), &[kernel])?;
     let who = any_signature(git)?;
     let parents: Vec<&git2::Commit> = head.iter().collect();
-    let commit = git
-        .commit(None, &who, &who, message, &tree, &parents)
-        .map_err(|e| anyhow::anyhow!("git could not store the bytes: {}", e.message()))?;
-    Ok((commit, blob))
+    let commit = |message: &str| {
+        git.commit(None, &who, &who, message, &tree, &parents)
+            .map_err(|e| anyhow::anyhow!("git could not store the bytes: {}", e.message()))
+    };
+    let mut id = commit(message)?;
+    if !exact::remember(repo, project, id, bytes)? {
+        // Within one second, bytes with other line endings were stored with the same message.
+        id = commit(&format!(
+            "{}\n\nBytes: {}\n",
+            message.trim_end(),
+            Oid::hash_object(ObjectType::Blob, bytes)?
+        ))?;
+        exact::remember(repo, project, id, bytes)?;
+    }
+    Ok((id, blob))
+}
+
+/// Whether a ref stands in this folder, as in `refs/lab/exact/`. It opens no ref: there may be 10,000.
+pub(super) fn has_folder(git: &Repository, folder: &str) -> bool {
+    let has_loose =
+        || std::fs::read_dir(git.commondir().join(folder)).is_ok_and(|mut entries| entries.next().is_some());
+    let is_packed = || {
+        let packed = std::fs::read(git.commondir().join("packed-refs")).unwrap_or_default();
+        let needle = format!(" {folder}");
+        packed
+            .split(|b| *b == b'\n')
+            .any(|line| line.get(40..).is_some_and(|name| name.starts_with(needle.as_bytes())))
+    };
+    has_loose() || is_packed()
 }
 
 fn store_raw(git: &Repository, held: Oid, bytes: &[u8]) -> Result<()> {
-    if Oid::hash_object(git2::ObjectType::Blob, bytes)? != held {
+    if Oid::hash_object(ObjectType::Blob, bytes)? != held {
         let raw = git.blob(bytes)?;
         let reference = format!("refs/lab/raw/{raw}");
         locks::clear_own_ref(git, &reference)?;
@@ -127,7 +156,7 @@ pub fn stored_kernel(repo: &Repo, commit: &str) -> Result<Option<String>> {
     let before = commit.parent(0).ok().map(|parent| parent.tree()).transpose()?;
     let diff = git.diff_tree_to_tree(before.as_ref(), Some(&tree), None)?;
     let changed = diff.deltas().next().and_then(|delta| Some(delta.new_file().path()?.to_str()?.to_owned()));
-    Ok(changed.or_else(|| names.iter().find_map(|name| path_of(&tree, name.rsplit('/').next()?))))
+    Ok(changed.or_else(|| names.iter().find_map(|name| path_of(&tree, name.rsplit('/').next()?.get(..40)?))))
 }
 
 /// The first path of a tree under which this blob is.

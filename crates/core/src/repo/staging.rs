@@ -1,6 +1,6 @@
 //! Brings entries of the user's index to what HEAD holds, after a decision has moved HEAD. Every other entry stays.
 
-use super::{CommitFile, Repo, blob_in, head_commit, locks};
+use super::{CommitFile, Repo, blob_in, head_commit, locks, user_index};
 use crate::disk::space;
 use anyhow::{Context, Result, bail};
 use git2::{Index, Oid};
@@ -12,6 +12,9 @@ use std::path::Path;
 /// Sets the entries of these files to their blobs, unless the user staged something else there, or HEAD holds another blob
 /// by now. Releases the lock of the index. Returns notes for the user: one for each entry that was not set.
 pub fn stage(repo: &Repo, files: &[CommitFile]) -> Vec<String> {
+    if repo.index_by_git {
+        return stage_by_git(repo, files);
+    }
     let locked = locks::is_held_by_lab(repo);
     let result = locks::lock_index(repo).and_then(|()| replace(repo, files));
     let unlocked = if locked || result.is_ok() { locks::unlock_index(repo) } else { Ok(()) };
@@ -24,6 +27,32 @@ pub fn stage(repo: &Repo, files: &[CommitFile]) -> Vec<String> {
             vec![format!("git's index still holds another {names} than HEAD: {error:#}: `git reset {names}`")]
         }
     }
+}
+
+/// The same for an index that libgit2 cannot read. The git program locks it itself.
+fn stage_by_git(repo: &Repo, files: &[CommitFile]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut set = |file: &CommitFile| -> Result<()> {
+        let staged = user_index::staged(repo, &file.name)?;
+        let head = head_commit(&repo.git)?;
+        let held = head.as_ref().and_then(|head| blob_in(head, &file.name)).map(|(id, _)| id);
+        if staged == file.id() || held != file.id() {
+            return Ok(());
+        }
+        if staged != file.before_id() {
+            notes.push(format!("you staged another version of {}: it is still staged", file.name));
+            return Ok(());
+        }
+        user_index::stage(repo, &file.name, file.id().map(|blob| (blob, file.mode)))
+    };
+    let unlocked = if locks::is_held_by_lab(repo) { locks::unlock_index(repo) } else { Ok(()) };
+    let result = unlocked.and_then(|()| files.iter().try_for_each(&mut set));
+    notes.extend(result.err().map(|error| {
+        let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+        let names = names.join(" ");
+        format!("git's index still holds another {names} than HEAD: {error:#}: `git reset {names}`")
+    }));
+    notes
 }
 
 /// Writes the new index beside the old one, and then renames it. The caller holds the index's lock.

@@ -108,8 +108,10 @@ fn of_incumbent(project: &Project, repo: &Repo, store: &RunStore, own: &Record) 
             && b.fingerprint == own.start.fingerprint
             && b.outcome().is_some_and(Outcome::is_verdict)
     };
-    let runs = RunIndex::search(project, judged).into_iter();
-    runs.filter_map(|id| store.read(id).ok()).find(|record| has_verdict(record) && is_same(own, record))
+    let index = RunIndex::open(project);
+    let runs = index.newest_of(&own.start.fingerprint).filter(|summary| judged(summary));
+    runs.filter_map(|summary| store.read(summary.id).ok())
+        .find(|record| has_verdict(record) && is_same(own, record))
 }
 
 /// When the kernel's file changed last, by the clock of the file system.

@@ -10,6 +10,6 @@ pub mod signature;
 pub mod summary;
 
 pub use decision_lock::DecisionLock;
-pub use index::RunIndex;
+pub use index::{Fact, RunIndex};
 pub use run_store::{LOG, RunStore};
 pub use summary::{HeldOutSummary, RunSummary, VerdictSummary};

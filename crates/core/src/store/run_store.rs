@@ -85,9 +85,13 @@ impl RunStore {
     /// Creates the folder of a new run. Two processes at once get two ids: creating a folder succeeds for only one of
     /// them.
     pub fn create(&self) -> Result<RunId> {
+        self.create_after(self.ids().first().copied())
+    }
+
+    /// [`RunStore::create`] for a caller that knows the newest run.
+    pub fn create_after(&self, newest: Option<RunId>) -> Result<RunId> {
         let failed = || format!("cannot make a folder for the run in {}", self.runs.display());
         self.files.create_dir_all(&self.runs).with_context(failed)?;
-        let newest = self.ids().first().copied();
         if let Some(newest) = newest {
             // Of a lab that was killed while it wrote the record.
             leftovers::sweep(&self.files, &self.folder(newest));

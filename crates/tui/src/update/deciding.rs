@@ -37,6 +37,13 @@ impl Model {
         let kernel = &self.setup.kernel;
         let question = match self.allowed().discard {
             Ok(Discard::Run(_)) => return self.open_discard(run, false),
+            Ok(Discard::Decided(run, status)) => {
+                let decided = if status == Status::Keep { "kept" } else { "discarded" };
+                format!(
+                    "The present bytes of {kernel} are those of run {run}, which was {decided} already. Put the \
+                     incumbent's back? No further row is written."
+                )
+            }
             Ok(Discard::Unjudged { unreadable: true, .. }) => {
                 format!("{kernel} cannot be read. Put the incumbent's back? No row is written.")
             }

@@ -340,8 +340,13 @@ fn a_discard_of_more_than_the_judged_bytes_asks_first() {
     let unjudged = "Unjudged { running: None, unreadable: false }";
     discard_is(&with(|s| s.candidate = None), unjudged);
     discard_is(&run(|r| r.outcome = Some(Outcome::Void)), unjudged);
+    discard_is(
+        &run(|r| (r.decided, r.fingerprint) = (Some(Status::Discard), Fingerprint("other".into()))),
+        unjudged,
+    );
+    // The bytes of a decided run are in git, and have their row.
+    discard_is(&run(|r| r.decided = Some(Status::Discard)), "Decided(RunId(7), Discard)");
     discard_is(&run(|r| r.outcome = Some(Outcome::NotJudged)), unjudged);
-    discard_is(&run(|r| r.decided = Some(Status::Discard)), unjudged);
     let in_progress = run(|r| r.outcome = None);
     discard_is(&in_progress, "Unjudged { running: Some(RunId(7)), unreadable: false }");
     assert_eq!(

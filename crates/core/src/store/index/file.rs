@@ -1,17 +1,40 @@
-//! The index on disk, `.lab/runs/index.jsonl`: a header line, then one line for each run.
+//! The index on disk. `.lab/runs/index.bin` holds every summary, and `.lab/runs/index.new.bin` those that were read after it
+//! was written. Both have the same form: a header line (JSON), a table with one row of fixed length for each run, and the
+//! summaries (JSON), which the table's rows point to. Reading one reads the header and the table; a summary is read when
+//! somebody asks for it.
+//!
+//! Earlier versions wrote `.lab/runs/index.jsonl`: a header line, then one line for each run.
 
 use super::Known;
-use crate::disk::stamp::Stamp;
+use super::keys::{Keys, WORDS};
+use crate::disk::stamp::{Stamp, stamp};
 use crate::run::RunId;
 use crate::store::decision_lock::Position;
 use crate::store::summary::RunSummary;
 use lab_system::root::{Access, Root};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-/// A line of the index: the summary, and the stamp of the record's file when it was read.
+/// The names of the files of the index in a folder of runs.
+pub struct Paths {
+    pub whole: PathBuf,
+    pub newer: PathBuf,
+    pub lines: PathBuf,
+}
+
+impl Paths {
+    pub fn new(lab_dir: &Path) -> Paths {
+        let path = |name| lab_dir.join("runs").join(name);
+        Paths { whole: path("index.bin"), newer: path("index.new.bin"), lines: path("index.jsonl") }
+    }
+}
+
+/// A summary with the stamp of the record's file when it was read.
 #[derive(Deserialize)]
 pub struct Entry {
     pub stamp: Stamp,
@@ -19,27 +42,147 @@ pub struct Entry {
     pub summary: RunSummary,
 }
 
-/// The first line.
+/// Where a summary is in a file of the index.
+#[derive(Clone, Debug)]
+pub struct Place {
+    file: Arc<File>,
+    at: u64,
+    length: u64,
+}
+
+impl Place {
+    /// The summary; `None` if the file is damaged there.
+    pub fn read(&self) -> Option<RunSummary> {
+        serde_json::from_slice(&self.bytes().ok()?).ok()
+    }
+
+    fn bytes(&self) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; self.length as usize];
+        self.file.read_exact_at(&mut bytes, self.at)?;
+        Ok(bytes)
+    }
+}
+
+/// What a file of the index holds.
+pub struct Loaded {
+    /// How much of the decision lock's file it knows.
+    pub seen: Position,
+    pub known: BTreeMap<RunId, Known>,
+}
+
 #[derive(Serialize, Deserialize)]
 struct Header {
     version: u32,
-    /// How much of the decision lock's file the index knows.
     seen: Position,
+    /// Rows of the table.
+    runs: u64,
+    /// Of `index.new.bin`: the stamp of the file that it adds to.
+    #[serde(default)]
+    base: Option<Stamp>,
 }
 
-const VERSION: u32 = 3;
+const VERSION: u32 = 5;
 
-/// Most bytes of an index, and of a line of it. A larger one is read from the records again.
+/// Most bytes of a file of the index, and of a line of an earlier version's. A larger one is read from the records again.
 const LIMIT: u64 = 256 << 20;
 const LINE_LIMIT: u64 = 1 << 20;
 
-/// Reads the index; `None` where there is none, it is damaged, or another version of the lab wrote it. Reads line by
-/// line: the whole text would take more memory than what is kept of it. Keeps the summaries that are `wanted`.
-pub fn load(
+/// The number of words in a row of the table: id, stamp, keys, place.
+const ROW: usize = 1 + 4 + WORDS + 2;
+
+/// Reads the table of a file; `None` where there is none, it is damaged, or another version of the lab wrote it. With a
+/// `base`, the file must add to the file with this stamp.
+pub fn load(files: &Root, path: &Path, base: Option<Stamp>) -> Option<Loaded> {
+    let file = Arc::new(files.open(path, Access::Read).ok()?);
+    let length = file.metadata().ok()?.len();
+    let mut reader = BufReader::with_capacity(256 * 1024, &*file);
+    let mut line = Vec::new();
+    (&mut reader).take(4096).read_until(b'\n', &mut line).ok()?;
+    let header: Header = serde_json::from_slice(&line).ok()?;
+    let table = header.runs.checked_mul(ROW as u64 * 8)?;
+    if length > LIMIT || header.version != VERSION || header.base != base || table > length {
+        return None;
+    }
+    let mut bytes = vec![0; table as usize];
+    reader.read_exact(&mut bytes).ok()?;
+    let mut at = line.len() as u64 + table;
+    let rows = bytes.chunks_exact(ROW * 8).map(|row| {
+        let mut words = [0u64; ROW];
+        for (word, bytes) in words.iter_mut().zip(row.chunks_exact(8)) {
+            *word = u64::from_le_bytes(bytes.try_into().unwrap_or_default());
+        }
+        let [id, inode, size, seconds, nanoseconds, rest @ ..] = words;
+        let [k0, k1, k2, k3, k4, k5, k6, summary, _] = rest;
+        let place = Place { file: Arc::clone(&file), at, length: summary };
+        at = at.saturating_add(summary);
+        let stamp = (inode, size, seconds as i64, nanoseconds as i64);
+        (RunId(id), Known::at(stamp, Keys::from_words([k0, k1, k2, k3, k4, k5, k6]), place))
+    });
+    let known: BTreeMap<RunId, Known> = rows.collect();
+    (at == length && known.len() as u64 == header.runs).then_some(Loaded { seen: header.seen, known })
+}
+
+/// The number of runs in a file of the index, and the newest of them.
+pub fn extent(files: &Root, path: &Path) -> Option<(u64, RunId)> {
+    let file = files.open(path, Access::Read).ok()?;
+    let mut line = Vec::new();
+    BufReader::with_capacity(512, &file).take(4096).read_until(b'\n', &mut line).ok()?;
+    let header: Header = serde_json::from_slice(&line).ok()?;
+    let last = header.runs.checked_sub(1).filter(|_| header.version == VERSION)?;
+    let mut id = [0; 8];
+    file.read_exact_at(&mut id, line.len() as u64 + last.checked_mul(ROW as u64 * 8)?).ok()?;
+    Some((header.runs, RunId(u64::from_le_bytes(id))))
+}
+
+/// Replaces a file of the index by these runs, in one step. It is not synced to disk: a lost index is read from the records
+/// again.
+pub fn store<'k>(
     files: &Root,
-    index: &Path,
-    mut wanted: impl FnMut(&RunSummary) -> bool,
-) -> Option<(Position, BTreeMap<RunId, Known>)> {
+    path: &Path,
+    base: Option<Stamp>,
+    seen: Position,
+    known: impl Iterator<Item = (&'k RunId, &'k Known)>,
+) -> io::Result<()> {
+    let (mut table, mut bodies) = (Vec::new(), Vec::new());
+    let mut runs = 0;
+    for (id, known) in known {
+        let before = bodies.len();
+        match (known.place(), known.in_memory()) {
+            (Some(place), _) => bodies.extend(place.bytes()?),
+            (None, Some(summary)) => serde_json::to_writer(&mut bodies, summary)?,
+            (None, None) => continue,
+        }
+        let (inode, size, seconds, nanoseconds) = known.stamp;
+        let place = [(bodies.len() - before) as u64, 0];
+        let words = [id.0, inode, size, seconds as u64, nanoseconds as u64].into_iter();
+        words.chain(known.keys.words()).chain(place).for_each(|word| table.extend(word.to_le_bytes()));
+        runs += 1;
+    }
+    files.replace_with(path, |out| {
+        serde_json::to_writer(&mut *out, &Header { version: VERSION, seen, runs, base })?;
+        out.write_all(b"\n")?;
+        out.write_all(&table)?;
+        out.write_all(&bodies)
+    })
+}
+
+/// Removes a file of the index. One that stays is read no more.
+pub fn remove(files: &Root, path: &Path) {
+    let _ = files.remove_file(path);
+}
+
+/// The stamp of the file that `index.new.bin` adds to.
+pub fn base(files: &Root, paths: &Paths) -> Option<Stamp> {
+    stamp(files, &paths.whole)
+}
+
+/// Reads the index of an earlier version; `None` where there is none, or it is damaged.
+pub fn load_lines(files: &Root, index: &Path) -> Option<Loaded> {
+    #[derive(Deserialize)]
+    struct Header {
+        version: u32,
+        seen: Position,
+    }
     let mut file = BufReader::with_capacity(64 * 1024, files.open(index, Access::Read).ok()?.take(LIMIT));
     let mut line = Vec::new();
     let mut next = |line: &mut Vec<u8>| -> Option<usize> {
@@ -48,40 +191,15 @@ pub fn load(
     };
     next(&mut line)?;
     let header: Header = serde_json::from_slice(&line).ok()?;
-    if header.version != VERSION {
+    if header.version != 3 {
         return None;
     }
     let mut known = BTreeMap::new();
     loop {
         if next(&mut line)? == 0 {
-            return Some((header.seen, known));
+            return Some(Loaded { seen: header.seen, known });
         }
         let entry: Entry = serde_json::from_slice(&line).ok()?;
-        known.insert(entry.summary.id, Known::new(entry, &mut wanted));
+        known.insert(entry.summary.id, Known::read(entry));
     }
-}
-
-/// Replaces the index in one step. It is not synced to disk: a lost index is read from the records again.
-pub fn store(
-    files: &Root,
-    index: &Path,
-    seen: Position,
-    known: &BTreeMap<RunId, Known>,
-) -> std::io::Result<()> {
-    #[derive(Serialize)]
-    struct Line<'a> {
-        stamp: Stamp,
-        #[serde(rename = "brief")]
-        summary: &'a RunSummary,
-    }
-    files.replace_with(index, |out| {
-        serde_json::to_writer(&mut *out, &Header { version: VERSION, seen })?;
-        out.write_all(b"\n")?;
-        for Known { stamp, summary, .. } in known.values() {
-            let Some(summary) = summary else { continue };
-            serde_json::to_writer(&mut *out, &Line { stamp: *stamp, summary })?;
-            out.write_all(b"\n")?;
-        }
-        Ok(())
-    })
 }

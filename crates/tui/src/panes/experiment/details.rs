@@ -42,8 +42,8 @@ pub fn sections<'a>(
     match record {
         Some(record) => all.extend(measured(record, objective, columns, appearance)),
         None => {
-            let text = "Its record is not here: neither the runs of this repository nor refs/notes/lab hold it (`git \
-                        fetch origin refs/notes/lab:refs/notes/lab`).";
+            let text = "Its record is not here: neither the runs of this repository nor its git notes hold it. `lab fetch` \
+                        fetches records of other clones, from a bundle in the repository or from its remote.";
             let lines = wrap(text, columns).into_iter().map(|l| Line::styled(l, theme.quiet()));
             all.push(Section::new("", lines.collect()));
         }

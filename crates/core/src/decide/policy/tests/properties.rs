@@ -167,6 +167,12 @@ proptest! {
                 prop_assert!(run.is_undecided());
                 prop_assert_ne!(Ok(run.fingerprint), snapshot.present.map(|p| p.fingerprint));
             }
+            Discard::Decided(id, status) => {
+                let run = snapshot.candidate.expect("a run");
+                prop_assert_eq!((run.id, run.decided), (id, Some(status)));
+                prop_assert_eq!(run.fingerprint, snapshot.present.expect("readable").fingerprint);
+                prop_assert_ne!(run.blob, incumbent);
+            }
             Discard::Unjudged { unreadable, .. } => {
                 // An undecided run of the incumbent's own bytes says nothing about newer ones.
                 let of_others = |run: Candidate| run.is_undecided() && run.blob != incumbent;

@@ -1,0 +1,81 @@
+//! `refs/lab/exact/COMMIT`: the kernel of a commit as it was on disk when it was judged or saved. It is written only where
+//! git's rules for line endings would put other bytes on disk. `lab restore` and `lab discard` put these bytes there.
+
+use super::commit::introduced;
+use super::{Project, Repo, filters, locks};
+use anyhow::{Context, Result};
+use git2::{Commit, ErrorCode, Oid, Repository};
+
+/// Remembers the bytes on disk of the kernel that a commit holds, if git would put others there. A commit that has such
+/// bytes keeps them. Returns whether these bytes are what comes back.
+pub(super) fn remember(repo: &Repo, project: &Project, commit: Oid, bytes: &[u8]) -> Result<bool> {
+    let (git, name) = (&repo.git, &project.kernel_name);
+    let reference = reference(commit);
+    if let Ok(known) = git.find_reference(&reference) {
+        return Ok(known.peel_to_blob().is_ok_and(|blob| blob.content() == bytes));
+    }
+    if !filters::may_change(git, name) {
+        return Ok(true);
+    }
+    let found = git.find_commit(commit)?;
+    if filters::on_disk(git, project, &found, name)? == bytes {
+        return Ok(true);
+    }
+    let blob = git.blob(bytes)?;
+    locks::clear_own_ref(git, &reference)?;
+    git.reference(&reference, blob, false, "as it was on disk")
+        .with_context(|| format!("cannot write {reference}"))?;
+    Ok(true)
+}
+
+/// Remembers the judged bytes of a kept commit, given by its full id, where git would put others on disk.
+pub fn remember_bytes(repo: &Repo, project: &Project, commit: &str, bytes: &[u8]) -> Result<()> {
+    remember(repo, project, Oid::from_str(commit)?, bytes).map(drop)
+}
+
+/// The bytes to put on disk for a file of a commit: those that were remembered, else what git would put there. `blob` is
+/// what the commit holds under this name.
+pub(super) fn bytes(
+    repo: &Repo,
+    project: &Project,
+    commit: &Commit,
+    name: &str,
+    blob: Oid,
+) -> Result<Vec<u8>> {
+    let git = &repo.git;
+    let of = |commit: Oid| {
+        let known = find(git, commit)?;
+        // The commit may hold another kernel too: these bytes may be of that one.
+        let is_of_blob = filters::id(git, name, &known).is_ok_and(|id| id == blob)
+            // Another clone may have had other rules for line endings.
+            || git.find_blob(blob).is_ok_and(|held| without_cr(held.content()).eq(without_cr(&known)));
+        is_of_blob.then_some(known)
+    };
+    let exact = match super::refs::has_folder(git, "refs/lab/exact/")
+        || super::refs::has_folder(git, "refs/lab/fetched/")
+    {
+        // A later commit may hold the same kernel.
+        true => of(commit.id()).or_else(|| of(introduced(commit.clone(), name, blob))),
+        false => None,
+    };
+    exact.map_or_else(|| filters::on_disk(git, project, commit, name), Ok)
+}
+
+fn find(git: &Repository, commit: Oid) -> Option<Vec<u8>> {
+    let own = git.find_reference(&reference(commit));
+    let found = match own {
+        Err(error) if error.code() == ErrorCode::NotFound => {
+            git.references_glob(&format!("refs/lab/fetched/*/exact/{commit}")).ok()?.flatten().next()
+        }
+        own => own.ok(),
+    };
+    Some(found?.peel_to_blob().ok()?.content().to_vec())
+}
+
+fn without_cr(bytes: &[u8]) -> impl Iterator<Item = u8> + '_ {
+    bytes.iter().copied().filter(|byte| *byte != b'\r')
+}
+
+fn reference(commit: Oid) -> String {
+    format!("refs/lab/exact/{commit}")
+}

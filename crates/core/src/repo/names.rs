@@ -1,0 +1,148 @@
+//! Finds commits by name: by an id or a ref that the lab has, and by whatever a user types.
+
+use super::{Repo, log};
+use anyhow::{Result, anyhow, bail};
+use git2::{Commit, ErrorCode, ObjectType, Oid, Repository};
+
+/// The places where git looks for a ref, the first one first (gitrevisions(7)).
+const PLACES: [&str; 6] = ["", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/", "refs/lab/"];
+
+/// Hex digits below which an id is not taken for one.
+const DIGITS: usize = 4;
+
+/// A commit that a name may mean.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedCommit {
+    /// Full id.
+    pub id: String,
+    pub subject: String,
+    /// The refs by which the name means this commit. None of them: the name is a prefix of its id, or an expression.
+    pub refs: Vec<String>,
+}
+
+/// Finds a commit by the prefix of its id, or by any other name that git knows. Of a ref and an id of that name it takes the
+/// id: the lab asks by ids of rows and records.
+pub(super) fn find<'r>(git: &'r Repository, name: &str) -> Result<Commit<'r>> {
+    if is_prefix(name)
+        && let [only] = with_prefix(git, name)?[..]
+    {
+        return Ok(git.find_commit(only)?);
+    }
+    git.revparse_single(name).and_then(|object| object.peel_to_commit()).map_err(|error| match error.code() {
+        ErrorCode::Ambiguous => anyhow!("'{name}' names more than one commit: give more digits"),
+        _ => unknown(name),
+    })
+}
+
+/// Every commit that a name may mean: a ref in any place where git looks, the prefix of an id, an expression like
+/// `HEAD~1`, and for a number the attempts of discarded runs with this number, fetched ones too.
+pub fn commits_named(repo: &Repo, name: &str) -> Result<Vec<NamedCommit>> {
+    let git = &repo.git;
+    let mut found: Vec<(Oid, Option<String>)> = Vec::new();
+    if name.len() < 40 || !is_prefix(name) {
+        for place in PLACES {
+            let full = format!("{place}{name}");
+            if let Ok(commit) = git.find_reference(&full).and_then(|reference| reference.peel_to_commit()) {
+                found.push((commit.id(), Some(full)));
+            }
+        }
+    }
+    if is_prefix(name) {
+        found.extend(with_prefix(git, name)?.into_iter().map(|id| (id, None)));
+    }
+    if name.bytes().all(|b| b.is_ascii_digit()) {
+        found.extend(discarded(git, name)?);
+    }
+    if found.is_empty()
+        && let Ok(commit) = git.revparse_single(name).and_then(|object| object.peel_to_commit())
+    {
+        found.push((commit.id(), None));
+    }
+    let mut named: Vec<NamedCommit> = Vec::new();
+    for (id, reference) in found {
+        let id = id.to_string();
+        match named.iter_mut().find(|known| known.id == id) {
+            Some(known) => known.refs.extend(reference),
+            None => {
+                let subject = log::subject(&find(git, &id)?);
+                named.push(NamedCommit { id, subject, refs: reference.into_iter().collect() });
+            }
+        }
+    }
+    Ok(named)
+}
+
+/// Full id and subject of the commit that a name means. Refuses a name that means several.
+pub fn resolve(repo: &Repo, name: &str) -> Result<(String, String)> {
+    let mut named = commits_named(repo, name)?;
+    match (named.pop(), named.is_empty()) {
+        (None, _) => Err(unknown(name)),
+        (Some(only), true) => Ok((only.id, only.subject)),
+        (Some(last), false) => {
+            named.push(last);
+            let listed: Vec<String> = named.iter().map(|commit| format!("\n  {commit}")).collect();
+            bail!("'{name}' names more than one commit: give one of these ids{}", listed.concat())
+        }
+    }
+}
+
+impl std::fmt::Display for NamedCommit {
+    /// `8da73e8 'two rows a warp' (refs/lab/discarded/16)`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Eleven digits: seven may be those of another candidate too.
+        write!(f, "{} '{}'", self.id.get(..11).unwrap_or(&self.id), self.subject)?;
+        match self.refs.as_slice() {
+            [] => Ok(()),
+            refs => write!(f, " ({})", refs.join(", ")),
+        }
+    }
+}
+
+/// The error about a name that means no commit.
+pub fn unknown(name: &str) -> anyhow::Error {
+    anyhow!("there is no commit '{name}': `lab log --all` lists the experiments with their commits")
+}
+
+fn is_prefix(name: &str) -> bool {
+    (DIGITS..=40).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+/// The commits whose id begins with these digits. Other objects may begin with them too.
+fn with_prefix(git: &Repository, digits: &str) -> Result<Vec<Oid>> {
+    match git.find_commit_by_prefix(digits) {
+        Ok(commit) => return Ok(vec![commit.id()]),
+        Err(error) if error.code() != ErrorCode::Ambiguous => return Ok(Vec::new()),
+        Err(_) => {}
+    }
+    let digits = digits.to_ascii_lowercase();
+    let odb = git.odb()?;
+    let mut found = Vec::new();
+    odb.foreach(|id| {
+        if id.to_string().starts_with(&digits) {
+            found.push(*id);
+        }
+        true
+    })?;
+    found.retain(|id| odb.read_header(*id).is_ok_and(|(_, kind)| kind == ObjectType::Commit));
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
+}
+
+/// The attempts of discarded runs with this number: `refs/lab/discarded/N`, `N-2`, …, here and in what was fetched.
+fn discarded(git: &Repository, number: &str) -> Result<Vec<(Oid, Option<String>)>> {
+    let mut found = Vec::new();
+    for reference in git.references_glob("refs/lab/*")?.flatten() {
+        let Ok(name) = reference.name() else { continue };
+        let Some((_, run)) = name.rsplit_once("/discarded/") else { continue };
+        let is_of_run = match run.strip_prefix(number) {
+            Some("") => true,
+            Some(further) => further.strip_prefix('-').is_some_and(|n| n.parse::<u64>().is_ok()),
+            None => false,
+        };
+        if is_of_run && let Ok(commit) = reference.peel_to_commit() {
+            found.push((commit.id(), Some(name.to_owned())));
+        }
+    }
+    Ok(found)
+}
