@@ -58,7 +58,7 @@ pub fn execute(
 /// How a run began.
 pub(super) enum Begun<'a> {
     /// It was announced.
-    Own(Announced<'a>),
+    Own(Box<Announced<'a>>),
     /// Another process judged these inputs.
     Joined(Box<Record>),
     /// Another process judges these inputs, and following it was ended. The record is that of no run.
@@ -82,7 +82,7 @@ pub(super) fn begin<'a>(
             drop(lock);
             log_link::point_to(project, &RunStore::new(&project.lab_dir).folder(run.start().id));
             tell(RunEvent::Started(Box::new(run.start().clone())));
-            return Ok(Begun::Own(run));
+            return Ok(Begun::Own(Box::new(run)));
         };
         let mut own = run.withdraw();
         drop(lock);
