@@ -50,12 +50,18 @@ pub(super) fn lock(project: &Project) -> Option<File> {
     files.wait_for_lock(&project.lab_dir.join("begin.lock"), Access::ReadAppend).ok()
 }
 
-/// The run that `own` would repeat, if there is one.
-pub(super) fn find(project: &Project, repo: &Repo, store: &RunStore, own: &Record) -> Option<Duplicate> {
+/// The run that `own` would repeat, if there is one. A run that the caller itself began (`begun`) is repeated if it is asked for.
+pub(super) fn find(
+    project: &Project,
+    repo: &Repo,
+    store: &RunStore,
+    own: &Record,
+    begun: &[RunId],
+) -> Option<Duplicate> {
     let newest = own.start.id.0;
     let recent = (newest.saturating_sub(LOOK_BACK).max(1)..newest).rev().map(RunId);
     let changed = changed_at(project);
-    let found = recent.filter_map(|id| store.read(id).ok()).find(|record| {
+    let found = recent.filter(|id| !begun.contains(id)).filter_map(|id| store.read(id).ok()).find(|record| {
         let counts = match &record.verdict {
             None => true,
             Some(_) => has_verdict(record) && changed.is_some_and(|changed| record.start.started >= changed),
