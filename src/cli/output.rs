@@ -73,15 +73,18 @@ pub fn failed(why: &str, exit: impl Into<u8>) -> ExitCode {
 }
 
 /// Reports why nothing was decided, and returns the exit code. What an earlier lab began and this command asked for again is
-/// done: that is a success, except with `--json`, because the answer lacks the keys of the command.
+/// done: that is a success.
 pub fn refused(refusal: &Refusal) -> ExitCode {
-    if let Refusal::Resumed { text, is_as_asked: true } = refusal
-        && !is_json()
-    {
-        say(text);
-        return ExitCode::SUCCESS;
+    match refusal {
+        Refusal::Resumed { text, is_as_asked: true } if is_json() => {
+            answer(Exit::Passed, json::Resumed { resumed: text })
+        }
+        Refusal::Resumed { text, is_as_asked: true } => {
+            say(text);
+            ExitCode::SUCCESS
+        }
+        refusal => failed(&refusal.to_string(), FAILED),
     }
-    failed(&refusal.to_string(), FAILED)
 }
 
 /// Prints the harness's output as it comes, for people. Series and histograms are for drawing: they are in run.log only.

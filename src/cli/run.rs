@@ -2,6 +2,7 @@
 
 use super::decide;
 use super::interrupt::end_on_signals;
+use super::json::Resumed;
 use super::json::decision::DecisionReport;
 use super::json::run::RunReport;
 use super::{JsonArg, KernelArg, answer, code, complain, failed, open, say, say_batch};
@@ -133,15 +134,17 @@ fn go_on(project: &Project, options: &RunArgs) -> Option<ExitCode> {
         complain(&text);
         return None;
     }
+    let text = format!("{text}; nothing else was done: repeat the command if it is still wanted");
     let exit = match status {
         Some(Status::Keep) => Exit::Kept,
         Some(_) => Exit::Discarded,
-        None => Exit::Left,
+        None => return Some(failed(&text, Exit::Left)),
     };
-    Some(failed(
-        &format!("{text}; nothing else was done: repeat the command if it is still wanted"),
-        exit as u8,
-    ))
+    if options.json.json {
+        return Some(answer(exit, Resumed { resumed: &text }));
+    }
+    complain(&text);
+    Some(code(exit))
 }
 
 fn judge(project: &Project, options: &RunArgs, reason: Reason) -> std::result::Result<Record, NotRun> {

@@ -4,6 +4,7 @@ use super::{here, say};
 use anyhow::Result;
 use lab_core::project::Project;
 use lab_core::project::trust::{self, TrustRequest};
+use lab_protocol::console::say_each;
 use std::process::ExitCode;
 
 /// Works without a kernel: trust belongs to lab.toml, or to the repository where there is none. Prints all that is trusted before it
@@ -11,7 +12,7 @@ use std::process::ExitCode;
 pub fn main() -> Result<ExitCode> {
     let project = Project::of_any(&here()?)?;
     let request = TrustRequest::of(&project, None);
-    say(&request.text());
+    say_each(request.text().lines().map(str::to_owned));
     trust::grant(&request)?;
     let place = request.place.display();
     say(&match (&request.command, &project.config_file) {

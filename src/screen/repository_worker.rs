@@ -324,6 +324,14 @@ fn in_one_line(error: anyhow::Error) -> String {
     format!("{error:#}")
 }
 
+/// The bytes on disk, if a decision was refused because that of an earlier lab was completed: that may have put them there.
+fn put_by_resuming(project: &Project, refusal: &Refusal) -> Written {
+    match refusal {
+        Refusal::Resumed { .. } => std::fs::read(&project.kernel).ok(),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -347,13 +355,5 @@ mod tests {
             order,
             [RepositoryRequest::Log(RunId(1)), RepositoryRequest::Look, RepositoryRequest::Undoable]
         );
-    }
-}
-
-/// The bytes on disk, if a decision was refused because that of an earlier lab was completed: that may have put them there.
-fn put_by_resuming(project: &Project, refusal: &Refusal) -> Written {
-    match refusal {
-        Refusal::Resumed { .. } => std::fs::read(&project.kernel).ok(),
-        _ => None,
     }
 }

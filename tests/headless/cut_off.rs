@@ -148,6 +148,25 @@ fn a_describe_that_was_killed_is_completed() {
 }
 
 #[test]
+fn a_script_is_told_the_same() {
+    let lab = judged();
+    killed_before_its_row(&lab, "keep -m better", || lab.git("log --format=%s") == "better\nstart\n");
+    let done = lab.lab("keep -m better --json").is(0).json();
+    assert!(done["error"].is_null(), "{done}");
+    let text = done["resumed"].as_str().unwrap();
+    assert!(text.contains("the keep of run 1 that an earlier lab began is done"), "{text}");
+    lab.write("kernel.cu", "// third\n");
+    lab.lab("run").is(0);
+    killed_before_its_row(&lab, "keep -m third", || lab.git("log -1 --format=%s") == "third\n");
+    let refused = lab.lab("undo --json").is(1).json();
+    assert!(refused["error"].as_str().unwrap().contains("nothing else was done"), "{refused}");
+    lab.lab("undo --json").is(0).json();
+    killed_before_its_row(&lab, "keep -m third", || lab.git("log -1 --format=%s") == "third\n");
+    let decided = lab.lab("run --decide -m third --json").is(10).json();
+    assert!(decided["resumed"].as_str().unwrap().contains("the keep of run 2"), "{decided}");
+}
+
+#[test]
 fn another_command_completes_it_says_so_and_does_nothing_else() {
     let lab = with_history();
     killed_before_its_row(&lab, "keep -m third", || lab.git("log -1 --format=%s") == "third\n");

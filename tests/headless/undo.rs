@@ -247,6 +247,7 @@ fn edit(lab: &Lab, run: u32, change: impl FnOnce(&mut serde_json::Value)) {
     let path = format!(".lab/runs/{run}/record.json");
     let mut record: serde_json::Value = serde_json::from_str(&lab.read(&path)).unwrap();
     change(&mut record);
+    record.as_object_mut().unwrap().remove("signature");
     lab.write(&path, signed(Purpose::Record, &record.to_string()));
 }
 

@@ -96,6 +96,18 @@ pub fn inherit(file: &File) -> io::Result<()> {
     Ok(rustix::io::fcntl_setfd(file, rustix::io::FdFlags::empty())?)
 }
 
+/// Whether another process, or another handle of this one, holds the lock of this open file. False where that cannot be told.
+pub fn is_held_by_others(file: &File) -> bool {
+    match file.try_lock_shared() {
+        Ok(()) => {
+            let _ = file.unlock();
+            false
+        }
+        Err(TryLockError::WouldBlock) => true,
+        Err(TryLockError::Error(_)) => false,
+    }
+}
+
 /// Whether a process holds the lock of this file. False where the file cannot be opened.
 pub fn is_held(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))

@@ -107,6 +107,13 @@ pub fn finite(number: f64) -> Option<f64> {
     Some(number).filter(|number| number.is_finite())
 }
 
+/// A command that only went on with the decision of a `lab` that was killed.
+#[derive(Serialize)]
+pub struct Resumed<'a> {
+    /// What was done.
+    pub resumed: &'a str,
+}
+
 /// No keys but the common ones.
 #[derive(Serialize)]
 pub struct Nothing {}

@@ -126,6 +126,10 @@ impl TrustRequest {
             lines.push(sentence("The compiler may read, outside the repository's sources:"));
             lines.extend(self.outside.iter().map(|outside| path(outside)));
         }
+        lines.push(sentence(
+            "In a trusted folder git's hooks and programs of this repository run too, an NVRTC of its .venv is loaded, and links \
+             of inputs may lead out of it.",
+        ));
         lines
     }
 

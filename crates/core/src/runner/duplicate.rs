@@ -14,8 +14,9 @@ use crate::runner::follow::Follow;
 use crate::runner::process::Control;
 use crate::store::{RunIndex, RunStore, RunSummary, decision_lock};
 use jiff::Timestamp;
+use lab_system::file_lock;
 use lab_system::root::Access;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
@@ -163,14 +164,7 @@ impl Duplicate {
 
     /// The other process holds the lock of the log until its record is written. The folder may be moved meanwhile.
     fn has_ended(&self) -> bool {
-        match self.log.try_lock_shared() {
-            Ok(()) => {
-                let _ = self.log.unlock();
-                true
-            }
-            Err(TryLockError::WouldBlock) => false,
-            Err(TryLockError::Error(_)) => true,
-        }
+        !file_lock::is_held_by_others(&self.log)
     }
 
     fn read(&mut self, lines: &mut Follow) -> std::io::Result<()> {
