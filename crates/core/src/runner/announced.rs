@@ -82,8 +82,8 @@ impl<'a> Announced<'a> {
     }
 
     /// The run of another process that this one would repeat.
-    pub(super) fn duplicate(&self) -> Option<Duplicate> {
-        duplicate::find(self.project, &self.repo, &self.store, &self.record)
+    pub(super) fn duplicate(&self, begun: &[RunId]) -> Option<Duplicate> {
+        duplicate::find(self.project, &self.repo, &self.store, &self.record, begun)
     }
 
     /// Removes the run again, before anybody was told of it. Returns its record.

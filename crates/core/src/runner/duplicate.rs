@@ -51,12 +51,18 @@ pub(super) fn lock(project: &Project) -> Option<File> {
     files.wait_for_lock(&project.lab_dir.join("begin.lock"), Access::ReadAppend).ok()
 }
 
-/// The run that `own` would repeat, if there is one.
-pub(super) fn find(project: &Project, repo: &Repo, store: &RunStore, own: &Record) -> Option<Duplicate> {
+/// The run that `own` would repeat, if there is one. A run that the caller itself began (`begun`) is repeated if it is asked for.
+pub(super) fn find(
+    project: &Project,
+    repo: &Repo,
+    store: &RunStore,
+    own: &Record,
+    begun: &[RunId],
+) -> Option<Duplicate> {
     let newest = own.start.id.0;
     let recent = (newest.saturating_sub(LOOK_BACK).max(1)..newest).rev().map(RunId);
     let changed = changed_at(project);
-    let found = recent.filter_map(|id| store.read(id).ok()).find(|record| {
+    let found = recent.filter(|id| !begun.contains(id)).filter_map(|id| store.read(id).ok()).find(|record| {
         let counts = match &record.verdict {
             None => true,
             Some(_) => has_verdict(record) && changed.is_some_and(|changed| record.start.started >= changed),
@@ -133,8 +139,10 @@ impl Duplicate {
         control: &Control,
         tell: &mut dyn FnMut(RunEvent),
     ) -> Followed {
-        #[allow(clippy::disallowed_methods, reason = "no file of the folder")]
-        let Ok(nowhere) = File::options().write(true).open("/dev/null") else { return Followed::Gone };
+        // The lines are in the log of the run already.
+        #[allow(clippy::disallowed_methods, reason = "it is no file of the repository")]
+        let nowhere = File::options().write(true).open("/dev/null");
+        let Ok(nowhere) = nowhere else { return Followed::Gone };
         let mut lines = Follow::new(nowhere, u64::MAX).judging_by(&project.config.measure);
         loop {
             // Asked before the log is read, so that nothing is printed after the last read.

@@ -3,9 +3,9 @@
 use crate::inputs::{Inputs, KernelError};
 use crate::project::Project;
 use crate::project::trust::{self, Trust, TrustRequest};
-use crate::run::Reason;
 use crate::run::record::Record;
 use crate::run::verdict::{Outcome, Verdict};
+use crate::run::{Reason, RunId};
 use crate::runner::announced::Announced;
 use crate::runner::duplicate::{self, Followed};
 use crate::runner::event::RunEvent;
@@ -49,7 +49,7 @@ pub fn execute(
     control: &Control,
     mut tell: impl FnMut(RunEvent),
 ) -> Result<Record, NotRun> {
-    match begin(project, spec, control, &mut tell)? {
+    match begin(project, spec, &[], control, &mut tell)? {
         Begun::Own(run) => Ok(run.judge(None, control, &mut tell)),
         Begun::Joined(record) | Begun::Left(record) => Ok(*record),
     }
@@ -66,9 +66,11 @@ pub(super) enum Begun<'a> {
 }
 
 /// Announces a run; where another process judges the same inputs, follows that run to its end instead.
+/// `begun` are the runs that the caller began before.
 pub(super) fn begin<'a>(
     project: &'a Project,
     spec: &'a RunSpec,
+    begun: &[RunId],
     control: &Control,
     tell: &mut dyn FnMut(RunEvent),
 ) -> Result<Begun<'a>, NotRun> {
@@ -77,7 +79,7 @@ pub(super) fn begin<'a>(
         let inputs = inputs_of(project, spec)?;
         let lock = duplicate::lock(project);
         let run = Announced::create(project, spec, inputs)?;
-        let duplicate = if looks { run.duplicate() } else { None };
+        let duplicate = if looks { run.duplicate(begun) } else { None };
         let Some(duplicate) = duplicate else {
             drop(lock);
             log_link::point_to(project, &RunStore::new(&project.lab_dir).folder(run.start().id));

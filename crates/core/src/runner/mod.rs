@@ -15,8 +15,8 @@ pub mod supervise;
 use crate::inputs::Inputs;
 use crate::project::Project;
 use crate::project::trust::{self, Trust};
-use crate::run::Reason;
 use crate::run::record::Record;
+use crate::run::{Reason, RunId};
 use crate::runner::execute::{Begun, NotRun};
 use crate::runner::process::Control;
 use crate::runner::spec::{Confinement, RunSpec, own_program};
@@ -95,7 +95,7 @@ impl Runner {
         let of_thread = shared.clone();
         let thread = std::thread::Builder::new().name("runner".into()).spawn(move || {
             let (latest, told) = (Latest::default(), HashSet::new());
-            Thread { shared: &of_thread, sink: &sink, latest, told }.work();
+            Thread { shared: &of_thread, sink: &sink, latest, told, begun: Vec::new() }.work();
         })?;
         Ok(Runner { shared, thread: Some(thread) })
     }
@@ -196,6 +196,8 @@ struct Thread<'a> {
     latest: Latest,
     /// Reasons without a standby judge that the user was told.
     told: HashSet<String>,
+    /// The runs that this thread began.
+    begun: Vec<RunId>,
 }
 
 impl Thread<'_> {
@@ -278,8 +280,10 @@ impl Thread<'_> {
                 control.end();
             }
         }
-        match execute::begin(project, spec, &control, &mut |event| self.tell(event))? {
+        let begun = self.begun.clone();
+        match execute::begin(project, spec, &begun, &control, &mut |event| self.tell(event))? {
             Begun::Own(run) => {
+                self.begun.push(run.start().id);
                 self.latest.0 = Some((Arc::clone(project), run.inputs()));
                 let ready = standby.take();
                 Ok(Some(Box::new(run.judge(ready, &control, &mut |event| self.tell(event)))))
