@@ -39,8 +39,8 @@ pub fn resolve_name(repo: &Repo, project: &Project, name: &str) -> Result<Named>
     others.extend(rows_without_commit(&history, name, &commits));
     match (commits.as_slice(), others.as_slice()) {
         ([only], []) => {
-            let of = history.experiments.iter().rev().filter(|e| holds(&only.id, e));
-            let known = of.filter_map(|e| e.kernel.clone()).next();
+            let mut of = history.experiments.iter().rev().filter(|e| holds(&only.id, e));
+            let known = of.find_map(|e| e.kernel.clone());
             let kernel =
                 known.map_or_else(|| repo::stored_kernel(repo, &only.id), |kernel| Ok(Some(kernel)))?;
             Ok(Named { commit: only.id.clone(), kernel })
@@ -98,7 +98,7 @@ fn own_run(
     if !commits.iter().any(|commit| commit.id == decided) {
         match repo::commits_named(repo, &decided)?.pop() {
             Some(own) => {
-                commits.push(NamedCommit { refs: vec![format!("run {run} of this repository")], ..own })
+                commits.push(NamedCommit { refs: vec![format!("run {run} of this repository")], ..own });
             }
             None => {
                 return Ok(Some(format!(

@@ -4,8 +4,8 @@
 use super::{Notes, Repo, user_index};
 use anyhow::{Context, Result, bail};
 use git2::{ObjectType, TreeWalkMode, TreeWalkResult};
+use lab_system::root::{Access, Root};
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -26,11 +26,9 @@ pub struct Bundle {
 impl Bundle {
     /// Reads the header of a bundle; `None` if the file is none.
     pub fn read(path: &Path) -> Option<Bundle> {
-        // Reading a pipe might never end.
-        if !path.symlink_metadata().ok()?.is_file() {
-            return None;
-        }
-        let mut lines = BufReader::new(File::open(path).ok()?.take(HEADER_LIMIT)).split(b'\n');
+        // A pipe in its place is refused, and so is a link.
+        let file = Root::new(path.parent()?).open(Path::new(path.file_name()?), Access::Read).ok()?;
+        let mut lines = BufReader::new(file.take(HEADER_LIMIT)).split(b'\n');
         let first = lines.next()?.ok()?;
         if !first.starts_with(b"# v2 git bundle") && !first.starts_with(b"# v3 git bundle") {
             return None;
