@@ -4,6 +4,7 @@
 //! decision's intent is on disk.
 
 use super::identity::{author, committer};
+use super::introduced::introduced;
 use super::program::by_program;
 use crate::repo::checkout::refuse_link;
 use crate::repo::{Project, Repo, blob_in, filters, head_commit, head_ref, verify_write};
@@ -154,19 +155,6 @@ pub fn detached_note(repo: &Repo, commit: &str) -> Option<String> {
             super::short(commit)
         )
     })
-}
-
-/// The oldest commit since which `name` has held this blob, along first parents from `head`. It looks at 10,000 commits.
-pub(super) fn introduced(head: git2::Commit, name: &str, blob: Oid) -> Oid {
-    const FAR: usize = 10_000;
-    let mut holder = head;
-    for _ in 0..FAR {
-        match holder.parent(0) {
-            Ok(parent) if blob_in(&parent, name).is_some_and(|(id, _)| id == blob) => holder = parent,
-            _ => break,
-        }
-    }
-    holder.id()
 }
 
 /// The tree of `base`, or an empty tree on an unborn branch, with these files replaced.

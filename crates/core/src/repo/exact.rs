@@ -1,7 +1,7 @@
 //! `refs/lab/exact/COMMIT`: the kernel of a commit as it was on disk when it was judged or saved. It is written only where
 //! git's rules for line endings would put other bytes on disk. `lab restore` and `lab discard` put these bytes there.
 
-use super::commit::introduced;
+use super::introduced::introduced;
 use super::{Project, Repo, filters, locks};
 use anyhow::{Context, Result};
 use git2::{Commit, ErrorCode, Oid, Repository};

@@ -26,7 +26,7 @@ pub struct Bundle {
 impl Bundle {
     /// Reads the header of a bundle; `None` if the file is none.
     pub fn read(path: &Path) -> Option<Bundle> {
-        // Reading a pipe might never end, so only a plain file is opened.
+        // A pipe in its place is refused, and so is a link.
         let file = Root::new(path.parent()?).open(Path::new(path.file_name()?), Access::Read).ok()?;
         let mut lines = BufReader::new(file.take(HEADER_LIMIT)).split(b'\n');
         let first = lines.next()?.ok()?;

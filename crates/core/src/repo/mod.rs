@@ -17,6 +17,7 @@ mod folder_programs;
 mod graph;
 mod identity;
 mod incumbent;
+mod introduced;
 mod locks;
 mod log;
 mod names;

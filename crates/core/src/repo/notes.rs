@@ -1,7 +1,7 @@
 //! The record of an experiment as a git note of its commit, in `refs/notes/lab`.
 
-use super::commit::introduced;
 use super::identity::any_signature;
+use super::introduced::introduced;
 use super::present::first_with;
 use super::refs::has_folder;
 use super::{Project, Repo, blob_in, find, head_commit, locks};

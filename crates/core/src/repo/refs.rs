@@ -116,8 +116,8 @@ fn commit_without_branch(repo: &Repo, project: &Project, bytes: &[u8], message: 
     Ok((id, blob))
 }
 
-/// Bytes of a `packed-refs` that are read at most: a million refs have about 100 MB.
-const PACKED_REFS: u64 = 1 << 30;
+/// Most bytes of git's packed refs that are looked through.
+const PACKED_LIMIT: u64 = 1 << 30;
 
 /// Whether a ref stands in this folder, as in `refs/lab/exact/`. It opens no ref: there may be 10,000.
 pub(super) fn has_folder(git: &Repository, folder: &str) -> bool {
@@ -125,7 +125,7 @@ pub(super) fn has_folder(git: &Repository, folder: &str) -> bool {
         || std::fs::read_dir(git.commondir().join(folder)).is_ok_and(|mut entries| entries.next().is_some());
     let is_packed = || {
         let packed =
-            Root::new(git.commondir()).read(Path::new("packed-refs"), PACKED_REFS).unwrap_or_default();
+            Root::new(git.commondir()).read(Path::new("packed-refs"), PACKED_LIMIT).unwrap_or_default();
         let needle = format!(" {folder}");
         packed
             .split(|b| *b == b'\n')
