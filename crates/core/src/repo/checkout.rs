@@ -1,5 +1,6 @@
 //! Puts the kernel of a commit on disk, in one step.
 
+use super::link::refuse_link;
 use crate::inputs::InputFiles;
 use crate::repo::{Project, Repo, blob_in, exact, find, head_commit, user_index};
 use anyhow::{Context, Result, bail};
@@ -50,17 +51,6 @@ fn held(repo: &Repo, project: &Project, commit: &str) -> Result<(Vec<u8>, i32)> 
     };
     refuse_link(project, mode)?;
     Ok((exact::bytes(repo, project, &commit, &project.kernel_name, blob)?, mode))
-}
-
-/// Refuses a kernel that git holds as a link: a commit would have to change another file.
-pub(super) fn refuse_link(project: &Project, mode: i32) -> Result<()> {
-    if mode == i32::from(git2::FileMode::Link) {
-        let name = &project.kernel_name;
-        bail!(
-            "git holds {name} as a link: name the file that it points to (`kernel` in lab.toml, or `lab run PATH`)"
-        );
-    }
-    Ok(())
 }
 
 /// Writes a file and lets it change places with the one at `path`, in one step. Returns the replaced file: it holds the

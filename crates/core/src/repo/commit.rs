@@ -5,8 +5,8 @@
 
 use super::identity::{author, committer};
 use super::introduced::introduced;
+use super::link::refuse_link;
 use super::program::by_program;
-use crate::repo::checkout::refuse_link;
 use crate::repo::{Project, Repo, blob_in, filters, head_commit, head_ref, verify_write};
 use anyhow::{Context, Result, bail};
 use git2::build::TreeUpdateBuilder;

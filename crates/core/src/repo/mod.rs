@@ -18,6 +18,7 @@ mod graph;
 mod identity;
 mod incumbent;
 mod introduced;
+mod link;
 mod locks;
 mod log;
 mod names;
