@@ -1,6 +1,6 @@
 //! Decisions: keep or discard a run, undo the last decision, describe an experiment anew, restore a kernel.
 //!
-//! Every decision is worked out first, as a list of steps. The list is written down ([`intent`]) before the first step is
+//! Every decision is worked out first, as a list of steps. The list is written down (`intent`) before the first step is
 //! taken. If a lab is killed in between, the next one takes the steps again, says so, and decides nothing else.
 
 pub mod auto;

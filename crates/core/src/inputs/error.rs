@@ -6,7 +6,7 @@ use std::io;
 /// Why the kernel cannot be read. Each message names the kernel and says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
-    /// The kernel's name, and the argument that makes a command mean it ([`Project::argument`]).
+    /// The kernel's name, and the argument that makes a command mean it.
     #[error("{0} is not there: save it, or put an older one back with `lab restore HEAD{1}`")]
     Missing(String, String),
     #[error("{0} is a folder: name the file in it")]

@@ -51,8 +51,8 @@ pub(super) fn bytes(
             || git.find_blob(blob).is_ok_and(|held| without_cr(held.content()).eq(without_cr(&known)));
         is_of_blob.then_some(known)
     };
-    let exact = match super::refs::has_folder(git, "refs/lab/exact/")
-        || super::refs::has_folder(git, "refs/lab/fetched/")
+    let exact = match super::ref_folder::has_folder(git, "refs/lab/exact/")
+        || super::ref_folder::has_folder(git, "refs/lab/fetched/")
     {
         // A later commit may hold the same kernel.
         true => of(commit.id()).or_else(|| of(introduced(commit.clone(), name, blob))),

@@ -26,6 +26,7 @@ mod notes;
 mod obstacle;
 mod present;
 mod program;
+mod ref_folder;
 mod refs;
 mod staging;
 mod text_diff;

@@ -3,7 +3,7 @@
 use super::identity::any_signature;
 use super::introduced::introduced;
 use super::present::first_with;
-use super::refs::has_folder;
+use super::ref_folder::has_folder;
 use super::{Project, Repo, blob_in, find, head_commit, locks};
 use anyhow::Result;
 use git2::build::TreeUpdateBuilder;
