@@ -63,7 +63,7 @@ fn what_could_not_be_judged_says_why_and_is_not_the_kernels_fault() {
 
 #[test]
 fn another_kernel_of_the_repository_is_chosen_from_a_list() {
-    let story = format!("open; {PASS}; press c; type a first one; press enter; save; {PASS}; press ctrl-k");
+    let story = format!("open; {PASS}; press c; type a first one; press enter; save; {PASS}; press ctrl-o");
     let mut world = check(
         &story,
         &["Kernels", "▸kernels/rmsnorm/kernel.cu", "this screen, 1 experiment", "kernels/softmax/kernel.cu"],
@@ -71,11 +71,11 @@ fn another_kernel_of_the_repository_is_chosen_from_a_list() {
     // The present one again changes nothing.
     world.tell("press enter");
     assert!(world.asked.is_empty() && world.model.overlays.is_empty(), "{:?}", world.asked);
-    world.tell("press ctrl-k; press down; press enter");
+    world.tell("press ctrl-o; press down; press enter");
     assert_eq!(world.asked, ["OpenKernel(\"kernels/softmax/kernel.cu\")"]);
     // A part of the name is enough, and Esc changes nothing.
     world.asked.clear();
-    world.tell("press ctrl-k; type fast; press enter; press ctrl-k; press down esc; press ctrl-k; type zzz; press enter");
+    world.tell("press ctrl-o; type fast; press enter; press ctrl-o; press down esc; press ctrl-o; type zzz; press enter");
     assert_eq!(world.asked, ["OpenKernel(\"kernels/two/fast.cu\")"]);
     assert!(world.words().contains("nothing fits"), "{}", world.screen(160, 45));
 }

@@ -131,7 +131,7 @@ actions! {
     Screen Palette "palette" "Find an action by a part of its name, or go to a row by its number" [":"] "";
     Screen Copy "copy" "Copy what the focused pane shows, through the terminal; this works over ssh too" ["y"] "";
     Screen Themes "theme" "Choose a theme; the screen shows each theme while you choose" ["t"] "";
-    Screen Kernels "kernel" "Open another kernel of this repository; a run in progress is stopped" ["ctrl-k"] "";
+    Screen Kernels "kernel" "Open another kernel of this repository; a run in progress is stopped" ["ctrl-o"] "";
     Screen BorderLeft "border-left" "Move the border beside the focused pane to the left" ["ctrl-left"] "";
     Screen BorderRight "border-right" "Move the border beside the focused pane to the right" ["ctrl-right"] "";
     Screen BorderUp "border-up" "Move the border above or below the focused pane up" ["ctrl-up"] "";
