@@ -24,7 +24,7 @@ fn the_list_leads_to_the_other_kernel_and_back() {
     let bench = two();
     let mut lab = bench.open();
     lab.see("● PASS").see("1,000 sps");
-    lab.press("\u{b}").see("Kernels").see("p2/kernel.cu").see("this screen");
+    lab.press("\u{f}").see("Kernels").see("p2/kernel.cu").see("this screen");
     lab.press("p2\r").see("7,000 sps").see("run 2 · opened");
     // It is the other kernel's screen: its saves are judged.
     fs::write(bench.repo().join("p2/kernel.cu"), "speed 8000\n").unwrap();
@@ -32,9 +32,9 @@ fn the_list_leads_to_the_other_kernel_and_back() {
     lab.press("c").see("What did you try?");
     lab.press("eight\r").see("run 3 kept as");
     assert_eq!(bench.git(&["show", "HEAD:p2/kernel.cu"]), "speed 8000\n");
-    lab.press("\u{b}").see("Kernels").see("p2/kernel.cu");
+    lab.press("\u{f}").see("Kernels").see("p2/kernel.cu");
     lab.press("\u{1b}");
-    lab.press("\u{b}").see("1 experiment");
+    lab.press("\u{f}").see("1 experiment");
     lab.press("\u{1b}[A\r").see("1,000 sps");
     lab.press("q");
     assert_eq!(lab.end(), 0);
@@ -48,7 +48,7 @@ fn each_kernel_can_have_a_screen_of_its_own() {
     let mut second = bench.open_kernel("p2");
     second.see("7,000 sps");
     // The kernel of the other screen cannot be opened here, and this screen stays.
-    second.press("\u{b}").see("Kernels").see("this screen");
+    second.press("\u{f}").see("Kernels").see("this screen");
     second.press("\u{1b}[A\r").see("a screen is open on");
     fs::write(bench.repo().join("p2/kernel.cu"), "speed 9000\n").unwrap();
     second.see("9,000 sps");
