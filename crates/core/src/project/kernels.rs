@@ -11,9 +11,8 @@ const FOLDERS: usize = 10_000;
 /// Folders of tools and build outputs, which hold no kernels to work on.
 const SKIPPED: [&str; 6] = ["target", "build", "node_modules", "__pycache__", "venv", "site-packages"];
 
-/// The paths of the kernels below `root`, relative to it, sorted: in each folder with a `problem.toml` its `kernel.cu`, or its
-/// .cu files if there is none. Without any `problem.toml`, where a harness of the user's own judges, each `kernel.cu`. Hidden
-/// folders, links and other git repositories are left out.
+/// The paths of the kernels below `root`, relative to it, sorted: each `kernel.cu`, and in a folder with a `problem.toml` the
+/// other .cu files if there is no kernel.cu. Hidden folders, links and other git repositories are left out.
 ///
 /// ```
 /// use lab_core::project::kernels::kernels;
@@ -27,7 +26,7 @@ const SKIPPED: [&str; 6] = ["target", "build", "node_modules", "__pycache__", "v
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn kernels(root: &Path) -> Vec<String> {
-    let (mut found, mut without_problem) = (Vec::new(), Vec::new());
+    let mut found = Vec::new();
     let mut folders = vec![(root.to_owned(), 0)];
     let mut searched = 0;
     while let Some((folder, depth)) = folders.pop() {
@@ -51,15 +50,11 @@ pub fn kernels(root: &Path) -> Vec<String> {
             }
         }
         if has_kernel {
-            let list = if has_problem { &mut found } else { &mut without_problem };
-            list.push(folder.join("kernel.cu"));
+            found.push(folder.join("kernel.cu"));
         } else if has_problem {
             let is_file = |path: &std::path::PathBuf| path.symlink_metadata().is_ok_and(|m| m.is_file());
             found.extend(sources_in(&folder).into_iter().filter(is_file));
         }
-    }
-    if found.is_empty() {
-        found = without_problem;
     }
     let relative = |path: &std::path::PathBuf| Some(path.strip_prefix(root).ok()?.to_str()?.to_owned());
     let mut names: Vec<String> = found.iter().filter_map(relative).collect();

@@ -7,7 +7,7 @@ use crate::model::Model;
 use crate::overlay::{Help, Overlay};
 use crate::request::RepositoryRequest;
 use crate::status::MessageLevel;
-use ratatui::crossterm::event::{Event as Raw, KeyEvent};
+use ratatui::crossterm::event::{Event as Raw, KeyEvent, KeyModifiers};
 use tui_input::Input;
 use tui_input::backend::crossterm::EventHandler;
 
@@ -186,7 +186,9 @@ pub(super) fn insert(input: &mut Input, letter: char) {
 
 fn type_key(input: &mut Input, key: KeyEvent) {
     let is_full = input.value().chars().count() >= LINE;
-    let before = is_full.then(|| input.clone());
+    // A letter with Ctrl or Alt is a key, and no text.
+    let is_key = key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+    let before = (is_full || is_key).then(|| input.clone());
     input.handle_event(&Raw::Key(key));
     if let Some(before) = before.filter(|b| b.value().len() < input.value().len()) {
         *input = before;
