@@ -6,6 +6,7 @@
 
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io;
+use std::ops::{Deref, DerefMut};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -18,10 +19,57 @@ pub enum Sharing {
     Shared,
 }
 
+/// A file whose lock this process holds. Dropping it releases the lock.
+///
+/// It releases the lock and does not only close the file. A process that another thread starts has every file open until it
+/// runs its program, and closing alone would leave the lock with that process for so long.
+#[derive(Debug)]
+pub struct LockedFile {
+    file: File,
+    is_inherited: bool,
+}
+
+impl LockedFile {
+    fn new(file: File) -> LockedFile {
+        LockedFile { file, is_inherited: false }
+    }
+
+    /// Lets the children that this process starts from now on hold the lock too: it is released when this is dropped and
+    /// all of them have ended.
+    pub fn inherit(&mut self) -> io::Result<()> {
+        rustix::io::fcntl_setfd(&self.file, rustix::io::FdFlags::empty())?;
+        self.is_inherited = true;
+        Ok(())
+    }
+}
+
+impl Deref for LockedFile {
+    type Target = File;
+
+    fn deref(&self) -> &File {
+        &self.file
+    }
+}
+
+impl DerefMut for LockedFile {
+    fn deref_mut(&mut self) -> &mut File {
+        &mut self.file
+    }
+}
+
+impl Drop for LockedFile {
+    fn drop(&mut self) {
+        if !self.is_inherited {
+            // Closing the file releases it too, if later.
+            let _ = self.file.unlock();
+        }
+    }
+}
+
 /// How often [`take_with`] tries a file that is removed each time.
 const ATTEMPTS: usize = 8;
 
-/// Opens the file at `path` as `how` says and waits for its exclusive lock. Dropping the file releases the lock.
+/// Opens the file at `path` as `how` says and waits for its exclusive lock.
 ///
 /// ```
 /// use lab_system::file_lock::{is_held, take, wait};
@@ -36,7 +84,7 @@ const ATTEMPTS: usize = 8;
 /// assert!(take(&path, &how)?.is_some());
 /// # Ok::<(), std::io::Error>(())
 /// ```
-pub fn wait(path: &Path, how: &OpenOptions) -> io::Result<File> {
+pub fn wait(path: &Path, how: &OpenOptions) -> io::Result<LockedFile> {
     wait_with(|| how.open(path), || std::fs::metadata(path))
 }
 
@@ -44,10 +92,11 @@ pub fn wait(path: &Path, how: &OpenOptions) -> io::Result<File> {
 pub(crate) fn wait_with(
     open: impl Fn() -> io::Result<File>,
     named: impl Fn() -> io::Result<Metadata>,
-) -> io::Result<File> {
+) -> io::Result<LockedFile> {
     loop {
         let file = open()?;
         file.lock()?;
+        let file = LockedFile::new(file);
         if is_named(&file, named())? {
             return Ok(file);
         }
@@ -55,17 +104,16 @@ pub(crate) fn wait_with(
 }
 
 /// [`wait`] without waiting: `None` where another process holds the lock.
-pub fn take(path: &Path, how: &OpenOptions) -> io::Result<Option<File>> {
+pub fn take(path: &Path, how: &OpenOptions) -> io::Result<Option<LockedFile>> {
     take_with(path, Sharing::Exclusive, |path| how.open(path))
 }
 
 /// Takes the lock of the file that `open` opens at `path`. `None` where another process holds it and does not share it.
-/// Dropping the file releases the lock.
 pub fn take_with(
     path: &Path,
     sharing: Sharing,
     open: impl Fn(&Path) -> io::Result<File>,
-) -> io::Result<Option<File>> {
+) -> io::Result<Option<LockedFile>> {
     take_when(sharing, || open(path), || std::fs::metadata(path))
 }
 
@@ -74,7 +122,7 @@ pub(crate) fn take_when(
     sharing: Sharing,
     open: impl Fn() -> io::Result<File>,
     named: impl Fn() -> io::Result<Metadata>,
-) -> io::Result<Option<File>> {
+) -> io::Result<Option<LockedFile>> {
     for _ in 0..ATTEMPTS {
         let file = open()?;
         let locked = match sharing {
@@ -82,18 +130,17 @@ pub(crate) fn take_when(
             Sharing::Shared => file.try_lock_shared(),
         };
         match locked {
-            Ok(()) if is_named(&file, named())? => return Ok(Some(file)),
-            Ok(()) => {}
+            Ok(()) => {
+                let file = LockedFile::new(file);
+                if is_named(&file, named())? {
+                    return Ok(Some(file));
+                }
+            }
             Err(TryLockError::WouldBlock) => return Ok(None),
             Err(TryLockError::Error(error)) => return Err(error),
         }
     }
     Err(io::Error::other("it was removed each time it was opened"))
-}
-
-/// Lets the children that this process starts from now on hold the lock too: it is released when all of them have ended.
-pub fn inherit(file: &File) -> io::Result<()> {
-    Ok(rustix::io::fcntl_setfd(file, rustix::io::FdFlags::empty())?)
 }
 
 /// Whether another process, or another handle of this one, holds the lock of this open file. False where that cannot be told.
@@ -110,7 +157,7 @@ pub fn is_held_by_others(file: &File) -> bool {
 
 /// Whether a process holds the lock of this file. False where the file cannot be opened.
 pub fn is_held(path: &Path) -> bool {
-    File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    File::open(path).is_ok_and(|file| is_held_by_others(&file))
 }
 
 /// Whether this file still has the name.
@@ -137,6 +184,26 @@ mod tests {
         assert!(take(&path, &how()).unwrap().is_none());
         drop(held);
         assert!(take(&path, &how()).unwrap().is_some());
+        assert!(!is_held(&path));
+    }
+
+    /// A process that another thread starts at that moment has a copy of the file.
+    #[test]
+    fn a_dropped_lock_is_free_although_a_copy_of_the_file_is_open() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("lock");
+        let how = || File::options().create(true).append(true).clone();
+        let mut held = wait(&path, &how()).unwrap();
+        let copy = held.try_clone().unwrap();
+        drop(held);
+        held = take(&path, &how()).unwrap().unwrap();
+        drop(copy);
+        assert!(is_held(&path));
+        let inherited = held.try_clone().unwrap();
+        held.inherit().unwrap();
+        drop(held);
+        assert!(is_held(&path));
+        drop(inherited);
         assert!(!is_held(&path));
     }
 

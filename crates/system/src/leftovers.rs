@@ -1,9 +1,9 @@
 //! Files and folders that a killed process left under a temporary name. [`sweep`] removes them, and never one that is in use:
 //! see [`crate::temporary`].
 
+use crate::file_lock::LockedFile;
 use crate::root::Root;
 use crate::temporary::{suffix, target};
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ pub struct Leftover {
     path: PathBuf,
     /// Name of the file that it was to replace, which may be cut short; empty for a folder.
     target: String,
-    _lock: File,
+    _lock: LockedFile,
 }
 
 impl Leftover {

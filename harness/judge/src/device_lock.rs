@@ -12,7 +12,7 @@
 
 use crate::outcome::Stop;
 use lab_device::DeviceInfo;
-use lab_system::file_lock::{self, Sharing};
+use lab_system::file_lock::{self, LockedFile, Sharing};
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
 use std::io;
@@ -44,7 +44,7 @@ pub struct DeviceLock {
 
 /// Holds the lock until it is dropped.
 #[derive(Debug)]
-pub struct LockGuard(#[expect(dead_code, reason = "held, never read")] File);
+pub struct LockGuard(#[expect(dead_code, reason = "held, never read")] LockedFile);
 
 impl DeviceLock {
     /// The lock of this device; `None` on the emulated device, whose times mean nothing.

@@ -35,7 +35,7 @@ pub fn replace(path: &Path, row: &Row, edit: Edit) -> Result<bool> {
     };
     let about = file.metadata().map_err(fail)?;
     let mut bytes = Vec::new();
-    (&file).take(READ_LIMIT + 1).read_to_end(&mut bytes).map_err(fail)?;
+    (&*file).take(READ_LIMIT + 1).read_to_end(&mut bytes).map_err(fail)?;
     if bytes.len() as u64 > READ_LIMIT {
         return Err(fail(io::Error::other(format!("it has more than {READ_LIMIT} bytes"))));
     }

@@ -2,15 +2,15 @@
 
 use crate::project::Project;
 use anyhow::{Context, Result, bail};
+use lab_system::file_lock::LockedFile;
 use lab_system::root::Access;
-use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
 
 /// Held as long as the screen is open.
 #[derive(Debug)]
 pub struct ScreenLock {
-    _file: File,
+    _file: LockedFile,
 }
 
 fn path_of(project: &Project) -> PathBuf {

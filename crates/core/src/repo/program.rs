@@ -8,10 +8,9 @@ use super::{CommitFile, Repo, blob_in, head_commit, locks, log, short, verify_wr
 use crate::project::Project;
 use anyhow::{Context, Result, bail, ensure};
 use git2::{Commit, Oid, Repository};
-use lab_system::file_lock;
+use lab_system::file_lock::LockedFile;
 use lab_system::root::{Access, Root};
 use lab_system::temporary::TemporaryFolder;
-use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -55,7 +54,7 @@ pub(super) fn by_program(repo: &Repo) -> Result<Option<String>> {
 /// where it was.
 pub fn commit_by_program(repo: &Repo, project: &Project, wanted: &Move, message: &str) -> Result<ByProgram> {
     let git = &repo.git;
-    let lock = lock(project)?;
+    let mut lock = lock(project)?;
     let head = wanted.from.as_deref().map(Oid::from_str).transpose()?;
     let files = &wanted.files;
     let clear = || locks::clear_branch(git, &wanted.reference, |id| locks::is_made_of(git, id, head, files));
@@ -70,7 +69,7 @@ pub fn commit_by_program(repo: &Repo, project: &Project, wanted: &Move, message:
         return Ok(ByProgram::Elsewhere("another branch is checked out by now".to_owned()));
     }
     let why = by_program(repo)?.unwrap_or_else(|| "hooks ran when the commit was begun".to_owned());
-    file_lock::inherit(&lock)?;
+    lock.inherit()?;
     // Times of files are a little coarser than the clock.
     let since = SystemTime::now() - Duration::from_millis(20);
     let result = run(repo, project, head, files, message, why);
@@ -93,7 +92,7 @@ pub fn commit_by_program(repo: &Repo, project: &Project, wanted: &Move, message:
 }
 
 /// Waits until no git program of an earlier lab makes a commit.
-fn lock(project: &Project) -> Result<File> {
+fn lock(project: &Project) -> Result<LockedFile> {
     let path = project.lab_dir.join("commit.lock");
     let until = Instant::now() + PATIENCE;
     loop {

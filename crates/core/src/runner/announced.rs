@@ -21,8 +21,8 @@ use crate::store::{RunIndex, RunStore, RunSummary};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use lab_protocol::report::{Measure, Report};
+use lab_system::file_lock::LockedFile;
 use lab_system::root::Access;
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -42,9 +42,10 @@ pub(super) struct Announced<'a> {
     store: RunStore,
     repo: Repo,
     record: Record,
-    /// Holds run.log, locked until the run ends. Other processes see from the lock that the run is in
-    /// progress.
+    /// Writes run.log.
     follow: Follow,
+    /// run.log, locked until the run ends. Other processes see from the lock that the run is in progress.
+    _log: LockedFile,
     /// Failures that cost the user something but leave the verdict valid.
     caveats: Vec<String>,
 }
@@ -64,13 +65,14 @@ impl<'a> Announced<'a> {
         };
         let id = created.map_err(|error| space::explain(error, "no run could start"))?;
         let created = create_files(&repo, project, spec, &store, id, &inputs);
-        let (log, record) = created.map_err(|error| {
+        let created = created.and_then(|(log, record)| Ok((log.try_clone()?, log, record)));
+        let (file, log, record) = created.map_err(|error| {
             store.remove(id);
             space::explain(error, "no run could start")
         })?;
         let follow =
-            Follow::new(log, project.config.output_limit_mib << 20).judging_by(&project.config.measure);
-        Ok(Announced { project, spec, inputs, store, repo, record, follow, caveats })
+            Follow::new(file, project.config.output_limit_mib << 20).judging_by(&project.config.measure);
+        Ok(Announced { project, spec, inputs, store, repo, record, follow, _log: log, caveats })
     }
 
     fn id(&self) -> RunId {
@@ -304,7 +306,7 @@ fn create_files(
     store: &RunStore,
     id: RunId,
     inputs: &Inputs,
-) -> Result<(File, Record)> {
+) -> Result<(LockedFile, Record)> {
     let snapshot = store.files().create(&store.kernel(id));
     snapshot
         .and_then(|mut file| file.write_all(inputs.kernel()))
@@ -369,7 +371,7 @@ mod tests {
         let spec = RunSpec { program: PathBuf::from("/bin/true"), ..RunSpec::new(Reason::Command) };
         let inputs = spec.read_inputs(&project).unwrap();
         let mut announced = Announced::create(&project, &spec, inputs).unwrap();
-        let full = File::options().write(true).open("/dev/full").unwrap();
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
         announced.follow = Follow::new(full, 1 << 20);
         announced.follow.take(b"device: Test GPU\nthroughput_sps: 5\ncorrectness: pass\n");
         let record = announced.judge(None, &Control::new().unwrap(), &mut |_| {});

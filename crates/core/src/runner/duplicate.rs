@@ -14,7 +14,7 @@ use crate::runner::follow::Follow;
 use crate::runner::process::Control;
 use crate::store::{RunIndex, RunStore, RunSummary, decision_lock};
 use jiff::Timestamp;
-use lab_system::file_lock;
+use lab_system::file_lock::{self, LockedFile};
 use lab_system::root::Access;
 use std::fs::{self, File};
 use std::io::Read;
@@ -45,7 +45,7 @@ pub(super) enum Followed {
 }
 
 /// The lock under which a run begins. `None` if it cannot be taken: the inputs are then judged twice at worst.
-pub(super) fn lock(project: &Project) -> Option<File> {
+pub(super) fn lock(project: &Project) -> Option<LockedFile> {
     let files = project.files();
     files.create_dir_all(&project.lab_dir).ok()?;
     files.wait_for_lock(&project.lab_dir.join("begin.lock"), Access::ReadAppend).ok()

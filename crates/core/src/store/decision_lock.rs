@@ -9,10 +9,10 @@ use crate::run::RunId;
 use crate::run::record::Record;
 use crate::store::run_store::RunStore;
 use anyhow::{Context, Result};
+use lab_system::file_lock::LockedFile;
 use lab_system::root::{Access, Root};
 use std::cell::Cell;
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ const ENDED: &str = "ended\n";
 
 /// The lock, held while something is decided. Dropping it releases it.
 pub struct DecisionLock {
-    file: File,
+    file: LockedFile,
     pub store: RunStore,
     /// The process that held the lock before did not release it: it was killed, and may have left temporary files.
     pub was_killed: bool,
@@ -37,7 +37,7 @@ impl DecisionLock {
     /// Waits until no other process decides.
     pub fn take(project: &Project) -> Result<DecisionLock> {
         let (path, files) = (path(&project.lab_dir), project.files());
-        let open = || -> io::Result<File> {
+        let open = || -> io::Result<LockedFile> {
             files.create_dir_all(&project.lab_dir)?;
             files.wait_for_lock(&path, Access::ReadAppend)
         };
@@ -53,17 +53,17 @@ impl DecisionLock {
         Ok(file.map(|file| DecisionLock::held(project, file)))
     }
 
-    fn held(project: &Project, file: File) -> DecisionLock {
+    fn held(project: &Project, file: LockedFile) -> DecisionLock {
         let mut text = String::new();
         let mut last = || -> io::Result<bool> {
             let length = file.metadata()?.len();
-            (&file).seek(SeekFrom::Start(length.saturating_sub(ENDED.len() as u64)))?;
-            (&file).read_to_string(&mut text)?;
+            (&*file).seek(SeekFrom::Start(length.saturating_sub(ENDED.len() as u64)))?;
+            (&*file).read_to_string(&mut text)?;
             Ok(length == 0 || text == ENDED)
         };
         let was_killed = !last().unwrap_or(false);
         // Where this cannot be written, the next decision looks for temporary files in vain.
-        let _ = (&file).write_all(BEGAN.as_bytes());
+        let _ = (&*file).write_all(BEGAN.as_bytes());
         let store = RunStore::new(&project.lab_dir);
         DecisionLock { file, store, was_killed, has_ended: Cell::new(false) }
     }
@@ -74,7 +74,7 @@ impl DecisionLock {
         let written = self.store.write(record);
         // Noted also where the write failed: one more look does no harm. Where the note fails, other processes see an
         // older record; that is no reason not to decide.
-        let _ = (&self.file).write_all(format!("{}\n", record.start.id).as_bytes());
+        let _ = (&*self.file).write_all(format!("{}\n", record.start.id).as_bytes());
         written
     }
 }
@@ -85,7 +85,7 @@ impl DecisionLock {
     pub fn end(&self) {
         if !self.has_ended.replace(true) {
             // Where this cannot be written, the next decision looks for temporary files in vain.
-            let _ = (&self.file).write_all(ENDED.as_bytes());
+            let _ = (&*self.file).write_all(ENDED.as_bytes());
         }
     }
 }
@@ -96,9 +96,9 @@ impl Drop for DecisionLock {
     }
 }
 
-/// Keeps others from deciding while the returned file is open; `None` while another process decides. For a change of a record
+/// Keeps others from deciding while the returned value lives; `None` while another process decides. For a change of a record
 /// that is no decision: nothing is noted in the file.
-pub fn hold_if_free(project: &Project) -> io::Result<Option<File>> {
+pub fn hold_if_free(project: &Project) -> io::Result<Option<LockedFile>> {
     project.files().take_lock(&path(&project.lab_dir), Access::ReadAppend)
 }
 

@@ -1,24 +1,24 @@
 //! Locks on files below a root. See [`crate::file_lock`].
 
 use super::{Access, Root};
-use crate::file_lock::{self, Sharing};
-use std::fs::{File, TryLockError};
+use crate::file_lock::{self, LockedFile, Sharing};
+use std::fs::File;
 use std::io;
 use std::path::Path;
 
 impl Root {
     /// [`file_lock::wait`] for a file below the root.
-    pub fn wait_for_lock(&self, file: &Path, access: Access) -> io::Result<File> {
+    pub fn wait_for_lock(&self, file: &Path, access: Access) -> io::Result<LockedFile> {
         file_lock::wait_with(|| self.open(file, access), || self.metadata(file))
     }
 
     /// [`file_lock::take`] for a file below the root.
-    pub fn take_lock(&self, file: &Path, access: Access) -> io::Result<Option<File>> {
+    pub fn take_lock(&self, file: &Path, access: Access) -> io::Result<Option<LockedFile>> {
         file_lock::take_when(Sharing::Exclusive, || self.open(file, access), || self.metadata(file))
     }
 
     /// [`Root::take_lock`] for a plain file or a folder that exists.
-    pub(crate) fn take_lock_of_any(&self, path: &Path) -> io::Result<Option<File>> {
+    pub(crate) fn take_lock_of_any(&self, path: &Path) -> io::Result<Option<LockedFile>> {
         let open = || match self.open_folder(path) {
             Ok(folder) => Ok(File::from(folder)),
             Err(_) => self.open(path, Access::Read),
@@ -28,7 +28,6 @@ impl Root {
 
     /// [`file_lock::is_held`] for a file below the root.
     pub fn is_locked(&self, file: &Path) -> bool {
-        let opened = self.open(file, Access::Read);
-        opened.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+        self.open(file, Access::Read).is_ok_and(|file| file_lock::is_held_by_others(&file))
     }
 }
