@@ -19,7 +19,7 @@ report.finish()
 
 fn with_harness(last: &str, faster: &str) -> Lab {
     let lab = Lab::new();
-    lab.write("bench.py", &HARNESS.replace("{last}", last).replace("{faster}", faster));
+    lab.write("bench.py", HARNESS.replace("{last}", last).replace("{faster}", faster));
     lab.harness("exec python3 bench.py");
     lab.write("kernel.cu", "// newer\n");
     lab
