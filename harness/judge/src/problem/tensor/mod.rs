@@ -18,10 +18,10 @@ mod timing;
 mod verify;
 
 use crate::outcome::{Correctness, Stop};
-use crate::problem::api::{BuildNeeds, HeldOutUse, Problem, ProblemContext, Timed, WorkerRole, toml_error};
+use crate::problem::api::{BuildNeeds, HeldOutUse, Problem, ProblemContext, Timed, WorkerRole};
+use crate::problem::key_error::KeyError;
 use crate::worker::{ModuleId, Worker};
 use case_data::{Ahead, CaseData, draw, sets};
-use file::ProblemFileError;
 use lab_device::{DeviceInfo, ExecutionOrder};
 use launcher::CaseLauncher;
 use reference::ReferenceKernel;
@@ -36,7 +36,7 @@ use verify::CaseCheck;
 /// Opens the problem whose problem.toml at `path` has this text.
 pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
     let folder = path.parent().unwrap_or(Path::new(".")).to_owned();
-    let spec = parse(path, text, None)?;
+    let spec = file::parse(path, text, None)?;
     let folder_name = folder.file_name().map(|n| n.to_string_lossy().into_owned());
     let name = spec.name.clone().or(folder_name).unwrap_or_else(|| "tensor".into());
     Ok(Box::new(TensorProblem {
@@ -52,14 +52,6 @@ pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
         accepted: AcceptedOutputs::default(),
         accepted_of_incumbent: AcceptedOutputs::default(),
     }))
-}
-
-/// Parses problem.toml; see [`file::parse`].
-fn parse(path: &Path, text: &str, held_out: Option<u64>) -> Result<ProblemSpec, Stop> {
-    file::parse(text, held_out).map_err(|wrong| match wrong {
-        ProblemFileError::Toml(error) => toml_error(path, text, &error),
-        ProblemFileError::Sense(what) => Stop::Problem(format!("{}: {what}", path.display())),
-    })
 }
 
 struct TensorProblem {
@@ -92,7 +84,7 @@ impl Problem for TensorProblem {
 
     /// Values are drawn anew in every run. If problem.toml says how to draw shapes, these replace the workloads.
     fn use_held_out_inputs(&mut self, seed: u64, _sealed: usize) -> Result<HeldOutUse, Stop> {
-        self.spec = Rc::new(parse(&self.folder.join("problem.toml"), &self.text, Some(seed))?);
+        self.spec = Rc::new(file::parse(&self.path(), &self.text, Some(seed))?);
         Ok(HeldOutUse { sets_in_a_check: 1, times_them: false })
     }
 
@@ -103,9 +95,8 @@ impl Problem for TensorProblem {
         self.chosen = (0..self.spec.cases.len()).filter(|i| small(&self.spec.cases[*i])).collect();
         let left_out = self.spec.cases.len() - self.chosen.len();
         if self.chosen.is_empty() {
-            return Err(Stop::Problem(
-                "cpu_max_cells in problem.toml leaves no workload for the emulated device: raise it".into(),
-            ));
+            let what = "cpu_max_cells leaves no workload for the emulated device: raise it";
+            return Err(KeyError::new(what).within("cpu_max_cells").stop(&self.path(), &self.text));
         }
         if left_out > 0 {
             cx.out.caveat(format_args!(
@@ -275,6 +266,11 @@ impl Problem for TensorProblem {
 }
 
 impl TensorProblem {
+    /// The path of problem.toml.
+    fn path(&self) -> PathBuf {
+        self.folder.join("problem.toml")
+    }
+
     fn timed_cases(&self) -> Vec<usize> {
         self.chosen.iter().copied().filter(|index| !self.spec.cases[*index].held_out).collect()
     }
