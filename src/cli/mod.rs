@@ -14,6 +14,7 @@ mod interrupt;
 mod json;
 mod log;
 mod measure;
+mod new;
 mod output;
 mod probe;
 mod restore;
@@ -88,6 +89,8 @@ struct JsonArg {
 enum Command {
     /// Write a lab.toml for the kernel and the harness in this folder
     Init(init::InitArgs),
+    /// Write a new problem from a template: problem.toml, reference.cu, kernel.cu and README.md
+    New(new::NewArgs),
     /// Judge the present bytes of the kernel once
     Run(run::RunArgs),
     /// Find invalid memory accesses and races in the present bytes; gives no verdict
@@ -178,6 +181,7 @@ fn command(cli: Cli) -> ExitCode {
         Some(Command::HarnessCompiler) => return harness::compiler(),
         Some(Command::HarnessWorker) => return harness::worker(),
         Some(Command::Init(options)) => init::main(&options),
+        Some(Command::New(options)) => new::main(&options),
         Some(Command::Keep(options)) => decide::keep(&options),
         Some(Command::Discard(options)) => decide::discard(&options),
         Some(Command::Undo(options)) => undo::main(&options),
