@@ -113,7 +113,7 @@ enum Command {
     /// Fetch the commits and records of other clones' experiments from a bundle, a remote or a repository
     Fetch(fetch::FetchArgs),
     /// Pack git's loose objects, which take many times the space of a pack; removes none
-    Clean,
+    Clean(JsonArg),
     /// Put the kernel of an experiment or a commit on disk
     Restore(restore::RestoreArgs),
     /// Check git, compiler, driver, terminal and file watching, and say how to mend what is missing
@@ -121,7 +121,7 @@ enum Command {
     /// Measure the device: memory, L2, arithmetic, launch and exchange times
     Probe(probe::ProbeArgs),
     /// Allow the harness command of this lab.toml to run, and kernels where Linux cannot confine them
-    Trust,
+    Trust(JsonArg),
     /// List the colour schemes, or show one in this terminal
     Theme(theme::ThemeArgs),
     /// Print a completion script for a shell
@@ -188,11 +188,11 @@ fn command(cli: Cli) -> ExitCode {
         Some(Command::Rules(options)) => rules::main(&options),
         Some(Command::Describe(options)) => describe::main(&options),
         Some(Command::Log(options)) => log::main(&options),
-        Some(Command::Clean) => clean::main(),
+        Some(Command::Clean(options)) => clean::main(&options),
         Some(Command::Fetch(options)) => fetch::main(&options),
         Some(Command::Restore(options)) => restore::main(&options),
         Some(Command::Doctor(options)) => doctor::main(&options),
-        Some(Command::Trust) => trust::main(),
+        Some(Command::Trust(options)) => trust::main(&options),
         Some(Command::Theme(options)) => theme::main(&options),
         Some(Command::Completions(options)) => return completions::main(&options, Cli::command()),
     };
