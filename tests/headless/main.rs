@@ -34,6 +34,7 @@ mod not_judged;
 mod options;
 mod own_harness;
 mod processes;
+mod python;
 mod rules;
 mod runner;
 mod sandbox;
