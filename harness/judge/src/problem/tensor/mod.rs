@@ -8,6 +8,7 @@ mod expression;
 mod file;
 mod input_values;
 mod launcher;
+mod outcomes;
 mod planted;
 mod reference;
 mod resident;
@@ -24,6 +25,7 @@ use crate::worker::{ModuleId, Worker};
 use case_data::{Ahead, CaseData, draw, sets};
 use lab_device::{DeviceInfo, ExecutionOrder};
 use launcher::CaseLauncher;
+use outcomes::{CaseOutcome, CaseOutcomes};
 use reference::ReferenceKernel;
 use resident::{AcceptedOutputs, Resident, TimedCases};
 use spec::{Case, CaseTensor, ProblemSpec};
@@ -145,40 +147,11 @@ impl Problem for TensorProblem {
         for entry in self.spec.entries() {
             worker.require_entry(module, entry)?;
         }
-        let resident = self.resident(cx, worker)?;
-        let timed = self.timed(cx)?;
-        let mut tally = GateTally::new(&self.spec);
-        for (done, index) in self.chosen.iter().enumerate() {
-            cx.out.progress(done as u64, self.chosen.len() as u64)?;
-            tally.begin_case();
-            let at = timed.iter().position(|(timed, _)| timed == index);
-            let mut check = CaseCheck { spec: &self.spec, resident: &resident, module, tally: &mut tally };
-            match at {
-                Some(at) => {
-                    let accepted = Some((at, &self.accepted));
-                    check.run(&resident.launchers[at], &timed[at].1, accepted, cx, worker)?;
-                }
-                None => {
-                    let drawn = self.ahead.remove(index).map_or_else(
-                        || draw(&self.spec, *index, &mut self.reference, cx.device, cx.seed),
-                        Ok,
-                    )?;
-                    let launcher = CaseLauncher::set_up(&self.spec, *index, worker, &drawn.sets)?;
-                    check.run(&launcher, &drawn, None, cx, worker)?;
-                    launcher.take_down(worker)?;
-                }
-            }
-            // After each case, so that the gates of a long problem show while it runs.
-            let last = tally.breached() || done + 1 == self.chosen.len();
-            tally.write(&self.spec, last, cx.out)?;
-            if tally.breached() {
-                // On the emulated device the store may have damaged the worker itself.
-                cx.out.text("a store out of bounds may have damaged the worker: verification stops")?;
-                return Ok(Correctness::Fail);
-            }
-        }
-        cx.out.progress(self.chosen.len() as u64, self.chosen.len() as u64)?;
-        Ok(tally.verdict())
+        let mut outcomes = CaseOutcomes::new(&self.chosen);
+        let mut present = None;
+        let verdict = self.verify_cases(cx, worker, module, &mut outcomes, &mut present);
+        outcomes.write_unless_passed(&self.spec, &verdict, present, cx.out)?;
+        verdict
     }
 
     fn set_up(
@@ -269,6 +242,55 @@ impl TensorProblem {
     /// The path of problem.toml.
     fn path(&self) -> PathBuf {
         self.folder.join("problem.toml")
+    }
+
+    /// [`Problem::verify`] after the entries were found. `present` is the position of the case that is judged.
+    fn verify_cases(
+        &mut self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        module: ModuleId,
+        outcomes: &mut CaseOutcomes,
+        present: &mut Option<usize>,
+    ) -> Result<Correctness, Stop> {
+        let resident = self.resident(cx, worker)?;
+        let timed = self.timed(cx)?;
+        let mut tally = GateTally::new(&self.spec);
+        for (done, index) in self.chosen.iter().enumerate() {
+            cx.out.progress(done as u64, self.chosen.len() as u64)?;
+            *present = Some(done);
+            let failures = tally.failures();
+            tally.begin_case();
+            let at = timed.iter().position(|(timed, _)| timed == index);
+            let mut check = CaseCheck { spec: &self.spec, resident: &resident, module, tally: &mut tally };
+            match at {
+                Some(at) => {
+                    let accepted = Some((at, &self.accepted));
+                    check.run(&resident.launchers[at], &timed[at].1, accepted, cx, worker)?;
+                }
+                None => {
+                    let drawn = self.ahead.remove(index).map_or_else(
+                        || draw(&self.spec, *index, &mut self.reference, cx.device, cx.seed),
+                        Ok,
+                    )?;
+                    let launcher = CaseLauncher::set_up(&self.spec, *index, worker, &drawn.sets)?;
+                    check.run(&launcher, &drawn, None, cx, worker)?;
+                    launcher.take_down(worker)?;
+                }
+            }
+            let is_right = tally.failures() == failures;
+            outcomes.set(done, if is_right { CaseOutcome::Pass } else { CaseOutcome::Fail });
+            // After each case, so that the gates of a long problem show while it runs.
+            let last = tally.breached() || done + 1 == self.chosen.len();
+            tally.write(&self.spec, last, cx.out)?;
+            if tally.breached() {
+                // On the emulated device the store may have damaged the worker itself.
+                cx.out.text("a store out of bounds may have damaged the worker: verification stops")?;
+                return Ok(Correctness::Fail);
+            }
+        }
+        cx.out.progress(self.chosen.len() as u64, self.chosen.len() as u64)?;
+        Ok(tally.verdict())
     }
 
     fn timed_cases(&self) -> Vec<usize> {
