@@ -5,9 +5,11 @@
 mod check;
 mod delayed;
 mod faults;
+mod indexed;
 mod problems;
 mod rmsnorm;
 mod sandbox;
 mod support;
 mod toy;
+mod types;
 mod wavegru;

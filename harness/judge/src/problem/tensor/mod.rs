@@ -8,6 +8,8 @@ mod expression;
 mod file;
 mod input_values;
 mod launcher;
+mod npy;
+mod number;
 mod outcomes;
 mod planted;
 mod reference;
@@ -16,6 +18,7 @@ mod spec;
 mod suggest;
 mod tally;
 mod timing;
+mod values_text;
 mod verify;
 
 use crate::outcome::{Correctness, Stop};
@@ -23,6 +26,7 @@ use crate::problem::api::{BuildNeeds, HeldOutUse, Problem, ProblemContext, Timed
 use crate::problem::key_error::KeyError;
 use crate::worker::{ModuleId, Worker};
 use case_data::{Ahead, CaseData, draw, sets};
+use input_values::InputValues;
 use lab_device::{DeviceInfo, ExecutionOrder};
 use launcher::CaseLauncher;
 use outcomes::{CaseOutcome, CaseOutcomes};
@@ -106,6 +110,9 @@ impl Problem for TensorProblem {
                 self.chosen.len(),
                 self.spec.cases.len()
             ))?;
+        }
+        for fixed in self.fixed_inputs() {
+            cx.out.caveat(format_args!("{fixed}"))?;
         }
         Ok(())
     }
@@ -291,6 +298,25 @@ impl TensorProblem {
         }
         cx.out.progress(self.chosen.len() as u64, self.chosen.len() as u64)?;
         Ok(tally.verdict())
+    }
+
+    /// For each tensor whose values come from a file: a caveat that every run has the same ones.
+    fn fixed_inputs(&self) -> Vec<String> {
+        let mut caveats = Vec::new();
+        for index in &self.chosen {
+            for (tensor, shaped) in self.spec.tensors.iter().zip(&self.spec.cases[*index].tensors) {
+                let Some(InputValues::Npy(array)) = &shaped.values else { continue };
+                let hash = array.hash.get(..12).unwrap_or(&array.hash);
+                let caveat = format!(
+                    "fixed inputs: {} is {} (blake3 {hash}) in every run, so a kernel may know its values",
+                    tensor.name, array.name
+                );
+                if !caveats.contains(&caveat) {
+                    caveats.push(caveat);
+                }
+            }
+        }
+        caveats
     }
 
     fn timed_cases(&self) -> Vec<usize> {

@@ -140,7 +140,7 @@ mod tests {
             values: InputValues,
         }
         let Text { values } = toml::from_str(&format!("values = {values}")).unwrap();
-        let before = values.fill(Dtype::F32, rows * cols, seed);
+        let before = values.fill(Dtype::F32, &[rows, cols], seed);
         let mut after = before.clone();
         plant(&mut after, Dtype::F32, cols, &values, &Extreme::ALL, seed);
         let numbers = |bytes: &[u8]| bytes.chunks(4).map(|cell| Dtype::F32.decode(cell)).collect();

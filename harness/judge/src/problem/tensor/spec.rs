@@ -13,7 +13,6 @@ pub struct ProblemSpec {
     pub name: Option<String>,
     pub dims: Vec<String>,
     pub tensors: Vec<TensorSpec>,
-    pub scalars: Vec<ScalarSpec>,
     /// One case for each workload and type, in the order of the file, held-out ones last.
     pub cases: Vec<Case>,
     /// How many launches in a row a check makes on one set of inputs; what is in `inout` tensors after the last one is
@@ -29,8 +28,6 @@ pub struct ProblemSpec {
 pub struct TensorSpec {
     pub name: String,
     pub role: TensorRole,
-    /// How an input is filled; `None` for outputs.
-    pub values: Option<InputValues>,
     /// The extremes that an input also holds.
     pub planted: Vec<Extreme>,
 }
@@ -38,10 +35,10 @@ pub struct TensorSpec {
 impl TensorSpec {
     /// Draws the tensor's bytes for a case; `None` for an output. The same seed gives the same bytes.
     pub fn draw(&self, shaped: &CaseTensor, seed: u64) -> Option<Vec<u8>> {
-        let values = self.values?;
-        let mut bytes = values.fill(shaped.dtype, shaped.cells(), seed);
+        let values = shaped.values.as_ref()?;
+        let mut bytes = values.fill(shaped.dtype, &shaped.shape, seed);
         let cols = shaped.shape.last().copied().unwrap_or(1);
-        planted::plant(&mut bytes, shaped.dtype, cols, &values, &self.planted, seed);
+        planted::plant(&mut bytes, shaped.dtype, cols, values, &self.planted, seed);
         Some(bytes)
     }
 }
@@ -56,13 +53,6 @@ pub enum TensorRole {
     Inout,
 }
 
-/// A scalar argument.
-#[derive(Clone, Debug)]
-pub struct ScalarSpec {
-    /// The bytes of the kernel's parameter.
-    pub bytes: Vec<u8>,
-}
-
 /// A workload in one type, in which every extent is a number.
 #[derive(Clone, Debug)]
 pub struct Case {
@@ -72,6 +62,8 @@ pub struct Case {
     pub dims: Vec<i32>,
     /// In the order of the spec's tensors.
     pub tensors: Vec<CaseTensor>,
+    /// The bytes of the kernel's scalar parameters, in the order of the file.
+    pub scalars: Vec<Vec<u8>>,
     /// The case is verified and never timed.
     pub held_out: bool,
     /// Samples of one launch, for `throughput_sps`.
@@ -81,12 +73,14 @@ pub struct Case {
     pub flops: Option<f64>,
 }
 
-/// The type, shape and tolerance of a tensor in a case.
+/// The type, shape, tolerance and values of a tensor in a case.
 #[derive(Clone, Debug)]
 pub struct CaseTensor {
     pub dtype: Dtype,
     pub shape: Vec<usize>,
     pub tolerance: Tolerance,
+    /// How an input is filled; `None` for outputs.
+    pub values: Option<InputValues>,
 }
 
 impl CaseTensor {

@@ -2,10 +2,13 @@
 
 use super::super::drawn_shapes::{self, Extents};
 use super::super::expression::Expression;
+use super::super::input_values::InputValues;
+use super::super::number::Variables;
 use super::super::spec::{Case, CaseTensor, TensorRole};
 use super::super::suggest::suggest;
-use super::text::{ProblemFile, WorkloadText};
-use super::{ParsedCounts, ParsedTensor};
+use super::super::values_text::Filled;
+use super::text::{ProblemFile, ScalarText, WorkloadText};
+use super::{ParsedCounts, ParsedTensor, SCALAR_TYPES};
 use crate::dtype::Dtype;
 use crate::gates::Tolerance;
 use crate::problem::key_error::KeyError;
@@ -14,15 +17,16 @@ use crate::problem::key_error::KeyError;
 const MAX_CELLS: usize = 1 << 30;
 
 /// A workload of the file, a held-out one, or a shape that `[[keep]]` draws.
-struct Workload {
+struct Workload<'a> {
     /// The array of tables that states it, and its number there, from 0.
     key: &'static str,
     number: usize,
     dims: Vec<i32>,
     held_out: bool,
+    text: &'a WorkloadText,
 }
 
-impl Workload {
+impl Workload<'_> {
     /// As in `workload 2 (rows=3 cols=5)`.
     fn name(&self, dims: &[String]) -> String {
         format!("{} {} ({})", self.key, self.number + 1, words(dims, &self.dims).join(" "))
@@ -74,7 +78,9 @@ impl ProblemFile {
         let (key, number) = text.drawn_by.map_or((key, number), |number| ("keep", number));
         let place = |e: KeyError| of_workload(key, number, e);
         let dims = self.extents(text).map_err(place)?;
-        let workload = Workload { key, number, dims, held_out: key != "workload" && text.drawn_by.is_none() };
+        let held_out = key != "workload" && text.drawn_by.is_none();
+        self.check_values(text).map_err(place)?;
+        let workload = Workload { key, number, dims, held_out, text };
         let types = self.case_types(text).map_err(place)?;
         types.into_iter().map(|dtype| self.case(&workload, dtype, tensors, counts)).collect()
     }
@@ -90,7 +96,12 @@ impl ProblemFile {
                 return Err(of_workload("keep", number, error));
             }
             for dims in drawn.ends() {
-                let text = WorkloadText { dims, types: drawn.types.clone(), drawn_by: Some(number) };
+                let text = WorkloadText {
+                    dims,
+                    types: drawn.types.clone(),
+                    values: drawn.values.clone(),
+                    drawn_by: Some(number),
+                };
                 self.cases_of("keep", number, &text, tensors, counts)?;
             }
         }
@@ -112,6 +123,7 @@ impl ProblemFile {
             let of = |dims: &Extents| WorkloadText {
                 dims: dims.clone(),
                 types: drawn.types.clone(),
+                values: drawn.values.clone(),
                 drawn_by: Some(number),
             };
             workloads.extend(shown[before..].iter().map(of));
@@ -136,6 +148,29 @@ impl ProblemFile {
             }),
         };
         self.dims.iter().map(extent).collect()
+    }
+
+    /// Checks that a workload gives values to inputs only.
+    fn check_values(&self, workload: &WorkloadText) -> Result<(), KeyError> {
+        let names: Vec<&str> = self.tensor.iter().map(|t| t.name.as_str()).collect();
+        for (name, values) in &workload.values {
+            let tensor = self.tensor.iter().find(|t| t.name == *name);
+            let wrong = |what: String| KeyError::new(what).within(name.as_str()).within("values");
+            match tensor.map(|t| t.role) {
+                None => {
+                    return Err(wrong(format!("values: '{name}' is not a tensor{}", suggest(name, &names))));
+                }
+                Some(TensorRole::Out) => {
+                    return Err(wrong(format!(
+                        "values: '{name}' is an output: the kernel writes its values"
+                    )));
+                }
+                Some(TensorRole::In | TensorRole::Inout) => values.check(&self.names()).map_err(|e| {
+                    e.of(format_args!("values of '{name}'")).within(name.as_str()).within("values")
+                })?,
+            }
+        }
+        Ok(())
     }
 
     /// The types that a workload runs in; `None` stands for a problem without a type parameter.
@@ -167,6 +202,8 @@ impl ProblemFile {
             Some(i) => f64::from(dims[i]),
             None => dtype.map_or(f64::NAN, |d| d.size() as f64),
         };
+        let names = self.names();
+        let variables = Variables { names: &names, look_up: &look_up };
         let mut shaped = Vec::new();
         for (i, tensor) in tensors.iter().enumerate() {
             let of = &tensor.tensor.name;
@@ -185,8 +222,16 @@ impl ProblemFile {
             }
             let fixed = tensor.dtype.fixed().or(dtype);
             let dtype = fixed.ok_or_else(|| format!("'{of}' has type T, which is unknown here"))?;
-            shaped.push(CaseTensor { dtype, shape, tolerance: self.tolerance_of(dtype) });
+            let tolerance = self.tolerance_of(i, dtype, &variables).map_err(|e| e.of(&name))?;
+            let filled = Filled { dtype, shape: &shape, variables, files: &self.files };
+            let values = self.values_of(i, workload, &filled).map_err(|e| e.of(&name))?;
+            shaped.push(CaseTensor { dtype, tolerance, values, shape });
         }
+        let scalar = |(i, s): (usize, &ScalarText)| {
+            let error = |e| KeyError::new(format!("scalar '{}': {e}", s.name)).of(&name);
+            scalar_bytes(s, &variables).map_err(|e| error(e).within("value").within(i).within("scalar"))
+        };
+        let scalars = self.scalar.iter().enumerate().map(scalar).collect::<Result<_, _>>()?;
         let moved = |(tensor, shaped): (&ParsedTensor, &CaseTensor)| {
             shaped.bytes() as f64 * if tensor.tensor.role == TensorRole::Inout { 2.0 } else { 1.0 }
         };
@@ -220,6 +265,7 @@ impl ProblemFile {
             entry: self.entry.replace("{T}", dtype.map_or("", Dtype::word)),
             dims: dims.clone(),
             tensors: shaped,
+            scalars,
             held_out: workload.held_out,
             samples,
             bytes,
@@ -227,11 +273,85 @@ impl ProblemFile {
         })
     }
 
-    fn tolerance_of(&self, dtype: Dtype) -> Tolerance {
-        self.tolerance.get(&dtype).map_or(Tolerance::EXACT, |t| Tolerance {
-            atol: t.atol,
-            rtol: t.rtol,
-            matched: t.matched,
-        })
+    /// The tolerance of tensor `i`, which is compared as this type: its own, or else its type's.
+    fn tolerance_of(&self, i: usize, dtype: Dtype, variables: &Variables) -> Result<Tolerance, KeyError> {
+        let tensor = &self.tensor[i];
+        match (&tensor.tolerance, self.tolerance.get(&dtype)) {
+            _ if tensor.role == TensorRole::In => Ok(Tolerance::EXACT),
+            (Some(own), _) => own.resolve(variables).map_err(|e| {
+                let of = format!("tensor '{}': tolerance", tensor.name);
+                e.of(of).within("tolerance").within(i).within("tensor")
+            }),
+            (None, Some(of_type)) => of_type.resolve(variables).map_err(|e| {
+                e.of(format_args!("tolerance.{dtype}")).within(dtype.word()).within("tolerance")
+            }),
+            (None, None) => Ok(Tolerance::EXACT),
+        }
     }
+
+    /// The values of tensor `i` in a workload: those that the workload states, or else the tensor's own.
+    fn values_of(
+        &self,
+        i: usize,
+        workload: &Workload,
+        filled: &Filled,
+    ) -> Result<Option<InputValues>, KeyError> {
+        let tensor = &self.tensor[i];
+        let of = format!("tensor '{}'", tensor.name);
+        let own = |e: KeyError| e.within(i).within("tensor");
+        let (values, stated) = match (workload.text.values.get(&tensor.name), &tensor.values) {
+            _ if tensor.role == TensorRole::Out => return Ok(None),
+            (Some(text), _) => {
+                let place = |e: KeyError| e.within(tensor.name.as_str()).within("values");
+                let place = |e: KeyError| place(e).within(workload.number).within(workload.key);
+                (text.resolve(filled).map_err(|e| place(e.of("values").of(&of)))?, true)
+            }
+            (None, Some(text)) => {
+                let place = |e: KeyError| own(e.of("values").of(&of).within("values"));
+                (text.resolve(filled).map_err(place)?, false)
+            }
+            (None, None) => {
+                let what = "an input needs values, as in values = { normal = { std = 1.0 } }";
+                return Err(own(KeyError::new(what).of(&of)));
+            }
+        };
+        match values
+            .forbids_planting()
+            .filter(|_| tensor.planted.as_ref().is_some_and(|p| !p.kinds().is_empty()))
+        {
+            Some(why) if stated => Err(workload.error(
+                KeyError::new(format!("planted: {why}"))
+                    .of(&of)
+                    .within(tensor.name.as_str())
+                    .within("values"),
+            )),
+            Some(why) => Err(own(KeyError::new(format!("planted: {why}")).of(&of).within("planted"))),
+            None => Ok(Some(values)),
+        }
+    }
+}
+
+/// The bytes of a scalar parameter.
+fn scalar_bytes(s: &ScalarText, variables: &Variables) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    match s.dtype.integers() {
+        Some((least, largest)) => {
+            let value = s.value.whole(variables).map_err(|e| format!("{SCALAR_TYPES}: {e}"))?;
+            if !(least..=largest).contains(&value) {
+                return Err(format!(
+                    "{value} does not fit {}, which goes from {least} to {largest}",
+                    s.dtype
+                ));
+            }
+            s.dtype.encode_integer(value, &mut bytes);
+        }
+        None => {
+            let value = s.value.value(variables)?;
+            if value.abs() > s.dtype.largest() {
+                return Err(format!("{} does not fit {}", s.value.shown(value), s.dtype));
+            }
+            s.dtype.encode(value, &mut bytes);
+        }
+    }
+    Ok(bytes)
 }
