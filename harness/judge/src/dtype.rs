@@ -1,6 +1,7 @@
 //! The element types of tensors, and how a cell is encoded in bytes.
 
 use half::{bf16, f16};
+use lab_device::MapElement;
 use lab_device::POISONS;
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +20,16 @@ pub enum Dtype {
 }
 
 impl Dtype {
+    /// What a tensor map calls its cells.
+    pub fn map_element(self) -> MapElement {
+        match self {
+            Dtype::F32 => MapElement::F32,
+            Dtype::F16 => MapElement::F16,
+            Dtype::Bf16 => MapElement::Bf16,
+            Dtype::I32 => MapElement::I32,
+        }
+    }
+
     /// The name in problem.toml.
     pub fn word(self) -> &'static str {
         match self {

@@ -50,7 +50,8 @@ impl ProblemFile {
         self.check_drawn(&tensors, &counts)?;
         let tensors = tensors.into_iter().map(|t| t.tensor).collect();
         let (name, dims, cpu_max_cells, cache) = (self.name, self.dims, self.cpu_max_cells, self.cache);
-        Ok(ProblemSpec { name, dims, tensors, scalars, cases, cpu_max_cells, cache })
+        let graph = self.graph.unwrap_or(true);
+        Ok(ProblemSpec { name, dims, tensors, scalars, cases, cpu_max_cells, graph, cache })
     }
 
     /// The names that expressions may use.

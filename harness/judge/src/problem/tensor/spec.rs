@@ -17,6 +17,8 @@ pub struct ProblemSpec {
     /// One case for each workload and type, in the order of the file, held-out ones last.
     pub cases: Vec<Case>,
     pub cpu_max_cells: Option<usize>,
+    /// Whether the timed launches run as one CUDA graph, where the device has graphs.
+    pub graph: bool,
     /// What is in the L2 cache when a timed launch begins.
     pub cache: CacheState,
 }

@@ -33,6 +33,7 @@ pub(super) struct ProblemFile {
     #[serde(default)]
     pub keep: Vec<DrawnShapes>,
     pub cpu_max_cells: Option<usize>,
+    pub graph: Option<bool>,
     #[serde(default)]
     pub cache: CacheState,
 }
