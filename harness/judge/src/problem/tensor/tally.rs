@@ -114,6 +114,11 @@ impl GateTally {
         fail(out, self.failures, &case.label, how, what)
     }
 
+    /// Failures so far. A case that adds to them has failed.
+    pub fn failures(&self) -> u64 {
+        self.failures
+    }
+
     pub fn breached(&self) -> bool {
         self.breaches.out_of_bounds > 0
     }

@@ -161,7 +161,8 @@ struct World {
 
 /// A timed case of 100 numbers with this cache setting, on a device with an L2 cache of 1000 bytes.
 fn world(cache: &str) -> World {
-    let spec = Rc::new(file::parse(&PROBLEM.replace("CACHE", cache), None).unwrap());
+    let spec =
+        Rc::new(file::parse(Path::new("problem.toml"), &PROBLEM.replace("CACHE", cache), None).unwrap());
     let (calls, wrong) = (Calls::default(), Arc::new(Mutex::new(None)));
     let fake = Fake { next: 0, l2_bytes: 1000, calls: calls.clone(), wrong: wrong.clone() };
     let mut worker = Worker::on_a_thread(move || Ok(Box::new(fake)), Duration::from_secs(60)).unwrap();

@@ -107,6 +107,9 @@ pub(super) struct ObjectiveText {
 pub(super) struct WorkloadText {
     pub dims: Extents,
     pub types: Option<Vec<Dtype>>,
+    /// The number of the `[[keep]]` table that drew the shape, from 0; `None` for a workload of the file.
+    #[serde(skip)]
+    pub drawn_by: Option<usize>,
 }
 
 impl TensorType {
