@@ -4,7 +4,7 @@ mod float8;
 
 use float8::Float8;
 use half::{bf16, f16};
-use lab_device::{BYTE_POISONS, FLOAT8_POISONS, POISONS};
+use lab_device::{BYTE_POISONS, FLOAT8_POISONS, MapElement, POISONS};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -74,6 +74,18 @@ impl Dtype {
         Dtype::I64,
         Dtype::Bool,
     ];
+
+    /// What a tensor map calls its cells.
+    pub fn map_element(self) -> MapElement {
+        match self {
+            Dtype::F32 => MapElement::F32,
+            Dtype::F16 => MapElement::F16,
+            Dtype::Bf16 => MapElement::Bf16,
+            Dtype::F8e4m3 | Dtype::F8e5m2 | Dtype::I8 | Dtype::U8 | Dtype::Bool => MapElement::U8,
+            Dtype::I32 => MapElement::I32,
+            Dtype::I64 => MapElement::I64,
+        }
+    }
 
     /// The name in problem.toml.
     pub fn word(self) -> &'static str {

@@ -60,6 +60,7 @@ impl ProblemFile {
             cases,
             steps: self.steps,
             cpu_max_cells: self.cpu_max_cells,
+            graph: self.graph.unwrap_or(true),
             cache: self.cache,
         })
     }

@@ -20,6 +20,8 @@ pub struct ProblemSpec {
     /// compared too.
     pub steps: usize,
     pub cpu_max_cells: Option<usize>,
+    /// Whether the timed launches run as one CUDA graph, where the device has graphs.
+    pub graph: bool,
     /// What is in the L2 cache when a timed launch begins.
     pub cache: CacheState,
 }

@@ -36,6 +36,7 @@ pub(super) struct ProblemFile {
     #[serde(default = "one_step")]
     pub steps: usize,
     pub cpu_max_cells: Option<usize>,
+    pub graph: Option<bool>,
     #[serde(default)]
     pub cache: CacheState,
 }
