@@ -120,7 +120,7 @@ pub fn run(
         }
     }
     let image = builder.write_build(built, out)?;
-    KernelBuilder::write_caveats(&image, out)?;
+    KernelBuilder::write_image(&image, out)?;
     if !on_standby {
         env.prepare(problem, &mut builder, out, &mut worker)?;
     }
