@@ -11,3 +11,4 @@ mod sandbox;
 mod support;
 mod toy;
 mod wavegru;
+mod when;

@@ -23,10 +23,12 @@ use crate::worker::{ModuleId, Worker};
 use case_data::{Ahead, CaseData, draw, sets};
 use file::ProblemFileError;
 use lab_device::{DeviceInfo, ExecutionOrder};
+use lab_protocol::When;
+use lab_protocol::report::Writer;
 use launcher::CaseLauncher;
 use reference::ReferenceKernel;
 use resident::{AcceptedOutputs, Resident, TimedCases};
-use spec::{Case, CaseTensor, ProblemSpec};
+use spec::{Case, CaseTensor, Origin, ProblemSpec};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use tally::GateTally;
@@ -44,6 +46,7 @@ pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
         folder,
         text: text.to_owned(),
         spec: Rc::new(spec),
+        when: When::default(),
         reference: None,
         chosen: Vec::new(),
         ahead: Ahead::default(),
@@ -68,6 +71,8 @@ struct TensorProblem {
     /// The text of problem.toml.
     text: String,
     spec: Rc<ProblemSpec>,
+    /// The occasion whose workloads are judged.
+    when: When,
     reference: Option<ReferenceKernel>,
     /// The cases that this device runs, as indices into the spec's.
     chosen: Vec<usize>,
@@ -90,8 +95,14 @@ impl Problem for TensorProblem {
         BuildNeeds { defines: Vec::new(), problem_header: self.spec.header() }
     }
 
-    /// Values are drawn anew in every run. If problem.toml says how to draw shapes, these replace the workloads.
+    fn use_workloads(&mut self, when: When) {
+        self.when = when;
+    }
+
+    /// Values are drawn anew in every run. Every workload is checked, whatever its `when`, and so are the shapes that
+    /// problem.toml says how to draw.
     fn use_held_out_inputs(&mut self, seed: u64, _sealed: usize) -> Result<HeldOutUse, Stop> {
+        self.when = When::Keep;
         self.spec = Rc::new(parse(&self.folder.join("problem.toml"), &self.text, Some(seed))?);
         Ok(HeldOutUse { sets_in_a_check: 1, times_them: false })
     }
@@ -100,18 +111,18 @@ impl Problem for TensorProblem {
         self.reference = Some(ReferenceKernel::start(&self.spec, &self.folder, cx)?);
         let limit = if cx.device.emulated { self.spec.cpu_max_cells } else { None };
         let small = |case: &Case| limit.is_none_or(|limit| case.cells() <= limit);
-        self.chosen = (0..self.spec.cases.len()).filter(|i| small(&self.spec.cases[*i])).collect();
-        let left_out = self.spec.cases.len() - self.chosen.len();
+        let cases = || self.spec.cases.iter().enumerate().filter(|(_, case)| case.when <= self.when);
+        let asked = cases().count();
+        self.chosen = cases().filter(|(_, case)| small(case)).map(|(index, _)| index).collect();
         if self.chosen.is_empty() {
             return Err(Stop::Problem(
                 "cpu_max_cells in problem.toml leaves no workload for the emulated device: raise it".into(),
             ));
         }
-        if left_out > 0 {
+        if self.chosen.len() < asked {
             cx.out.caveat(format_args!(
-                "the emulated device runs {} of {} workloads: cpu_max_cells leaves out the large ones",
+                "the emulated device runs {} of {asked} workloads: cpu_max_cells leaves out the large ones",
                 self.chosen.len(),
-                self.spec.cases.len()
             ))?;
         }
         Ok(())
@@ -187,6 +198,7 @@ impl Problem for TensorProblem {
             }
         }
         cx.out.progress(self.chosen.len() as u64, self.chosen.len() as u64)?;
+        self.write_judged(cx.out)?;
         Ok(tally.verdict())
     }
 
@@ -275,6 +287,14 @@ impl Problem for TensorProblem {
 }
 
 impl TensorProblem {
+    /// Writes how many of the file's workloads, each in each of its types, were judged.
+    fn write_judged(&self, out: &mut Writer) -> Result<(), Stop> {
+        let is_workload = |case: &Case| case.origin == Origin::Workload;
+        let judged = self.chosen.iter().filter(|index| is_workload(&self.spec.cases[**index])).count();
+        let all = self.spec.cases.iter().filter(|case| is_workload(case)).count();
+        Ok(out.line("workloads", format_args!("{judged} of={all} when={}", self.when))?)
+    }
+
     fn timed_cases(&self) -> Vec<usize> {
         self.chosen.iter().copied().filter(|index| !self.spec.cases[*index].held_out).collect()
     }

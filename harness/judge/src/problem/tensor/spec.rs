@@ -5,6 +5,7 @@ use super::planted::{self, Extreme};
 use crate::dtype::Dtype;
 use crate::gates::Tolerance;
 use crate::probe::bounds::CacheState;
+use lab_protocol::When;
 use serde::Deserialize;
 
 /// A problem.toml that makes sense.
@@ -71,11 +72,25 @@ pub struct Case {
     pub tensors: Vec<CaseTensor>,
     /// The case is verified and never timed.
     pub held_out: bool,
+    /// The first occasion at which the case is judged.
+    pub when: When,
+    pub origin: Origin,
     /// Samples of one launch, for `throughput_sps`.
     pub samples: f64,
     /// Bytes that one launch must move, and operations that it must compute.
     pub bytes: f64,
     pub flops: Option<f64>,
+}
+
+/// Which table of problem.toml a case comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// `[[workload]]`
+    Workload,
+    /// `[[held_out]]`
+    HeldOut,
+    /// Drawn as `[[keep]]` says.
+    Drawn,
 }
 
 /// The type, shape and tolerance of a tensor in a case.

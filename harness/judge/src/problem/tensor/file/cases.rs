@@ -1,12 +1,13 @@
 //! The cases of a problem.toml: each workload in each of its types, with every expression evaluated.
 
-use super::super::drawn_shapes::{self, Extents};
-use super::super::spec::{Case, CaseTensor, TensorRole};
+use super::super::drawn_shapes::{self, DrawnShapes, Extents};
+use super::super::spec::{Case, CaseTensor, Origin, TensorRole};
 use super::super::suggest::suggest;
 use super::text::{ProblemFile, WorkloadText};
 use super::{ParsedCounts, ParsedTensor};
 use crate::dtype::Dtype;
 use crate::gates::Tolerance;
+use lab_protocol::When;
 
 /// Most cells of a tensor: 4 GiB in f32. A larger one takes unreasonably long to pass through the lab.
 const MAX_CELLS: usize = 1 << 30;
@@ -16,19 +17,40 @@ impl ProblemFile {
         if self.workload.is_empty() {
             return Err("workload: add at least one".into());
         }
-        let timed = self.workload.iter().map(|w| ("workload", w));
-        let held_out = self.held_out.iter().map(|w| ("held_out", w));
+        if self.workload.iter().all(|workload| workload.when != When::Save) {
+            return Err(
+                "workload: none is judged on a save: give at least one of them when = \"save\", or no `when`"
+                    .into(),
+            );
+        }
         let mut cases = Vec::new();
-        for (i, (key, workload)) in timed.chain(held_out).enumerate() {
-            let number = if key == "workload" { i } else { i - self.workload.len() } + 1;
-            let place = |e: String| format!("{key} {number}: {e}");
-            let dims = self.extents(workload).map_err(place)?;
-            for dtype in self.case_types(workload).map_err(place)? {
-                let case = self.case(&dims, dtype, key == "held_out", tensors, counts);
-                cases.push(case.map_err(place)?);
+        for (key, origin, workloads) in [
+            ("keep", Origin::Drawn, self.drawn.as_deref().unwrap_or_default()),
+            ("workload", Origin::Workload, &self.workload),
+            ("held_out", Origin::HeldOut, &self.held_out),
+        ] {
+            for (number, workload) in (1..).zip(workloads) {
+                let place = |e: String| format!("{key} {number}: {e}");
+                let dims = self.extents(workload).map_err(place)?;
+                for dtype in self.case_types(workload).map_err(place)? {
+                    let case = self.case(&dims, dtype, workload, tensors, counts).map_err(place)?;
+                    cases.push(Case { origin, held_out: self.is_untimed(origin, workload), ..case });
+                }
             }
         }
         Ok(cases)
+    }
+
+    /// Whether a workload is only checked. Before a keep, drawn shapes stand in for the workloads, which are then checked one
+    /// after the other, as those are that no save judges: there may be too many for the device's memory.
+    fn is_untimed(&self, origin: Origin, workload: &WorkloadText) -> bool {
+        match origin {
+            Origin::HeldOut => true,
+            Origin::Drawn => false,
+            Origin::Workload => {
+                self.drawn.as_ref().is_some_and(|drawn| !drawn.is_empty() || workload.when != When::Save)
+            }
+        }
     }
 
     /// Checks that every shape which `[[keep]]` can draw makes sense as a workload.
@@ -37,21 +59,18 @@ impl ProblemFile {
             let place = |e: String| format!("keep {number}: {e}");
             drawn.error().map_or(Ok(()), Err).map_err(place)?;
             for dims in drawn.ends() {
-                let workload = WorkloadText { dims, types: drawn.types.clone() };
+                let workload = drawn_workload(drawn, dims);
                 let dims = self.extents(&workload).map_err(place)?;
                 for dtype in self.case_types(&workload).map_err(place)? {
-                    self.case(&dims, dtype, true, tensors, counts).map_err(place)?;
+                    self.case(&dims, dtype, &workload, tensors, counts).map_err(place)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Replaces the workloads by drawn shapes, if `[[keep]]` says how to draw them.
+    /// Adds drawn shapes, if `[[keep]]` says how to draw them.
     pub(super) fn held_out(mut self, seed: u64) -> Self {
-        if self.keep.is_empty() {
-            return self;
-        }
         let mut rng = drawn_shapes::rng(seed);
         let shown = self.workload.iter().chain(&self.held_out);
         let mut shown: Vec<Extents> = shown.map(|workload| workload.dims.clone()).collect();
@@ -59,10 +78,9 @@ impl ProblemFile {
         for drawn in &self.keep {
             let before = shown.len();
             drawn.draw(&mut shown, &mut rng);
-            let of = |dims: &Extents| WorkloadText { dims: dims.clone(), types: drawn.types.clone() };
-            workloads.extend(shown[before..].iter().map(of));
+            workloads.extend(shown[before..].iter().map(|dims| drawn_workload(drawn, dims.clone())));
         }
-        (self.workload, self.held_out) = (workloads, Vec::new());
+        self.drawn = Some(workloads);
         self
     }
 
@@ -98,7 +116,7 @@ impl ProblemFile {
         &self,
         dims: &[i32],
         dtype: Option<Dtype>,
-        held_out: bool,
+        workload: &WorkloadText,
         tensors: &[ParsedTensor],
         counts: &ParsedCounts,
     ) -> Result<Case, String> {
@@ -138,7 +156,9 @@ impl ProblemFile {
             entry: self.entry.replace("{T}", dtype.map_or("", Dtype::word)),
             dims: dims.to_vec(),
             tensors: shaped,
-            held_out,
+            held_out: false,
+            when: workload.when,
+            origin: Origin::Workload,
             samples,
             bytes,
             flops: flops.map_err(|e| format!("flops: {e}"))?,
@@ -152,4 +172,9 @@ impl ProblemFile {
             matched: t.matched,
         })
     }
+}
+
+/// A shape that `[[keep]]` gave, as a workload.
+fn drawn_workload(drawn: &DrawnShapes, dims: Extents) -> WorkloadText {
+    WorkloadText { dims, types: drawn.types.clone(), when: When::Keep }
 }

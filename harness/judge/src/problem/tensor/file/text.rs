@@ -6,6 +6,7 @@ use super::super::planted::PlantedText;
 use super::super::spec::TensorRole;
 use crate::dtype::Dtype;
 use crate::probe::bounds::CacheState;
+use lab_protocol::When;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -32,6 +33,9 @@ pub(super) struct ProblemFile {
     pub held_out: Vec<WorkloadText>,
     #[serde(default)]
     pub keep: Vec<DrawnShapes>,
+    /// The shapes that were drawn as `keep` says; `None` unless the problem is read for the check before a keep.
+    #[serde(skip)]
+    pub drawn: Option<Vec<WorkloadText>>,
     pub cpu_max_cells: Option<usize>,
     #[serde(default)]
     pub cache: CacheState,
@@ -106,6 +110,8 @@ pub(super) struct ObjectiveText {
 pub(super) struct WorkloadText {
     pub dims: Extents,
     pub types: Option<Vec<Dtype>>,
+    #[serde(default)]
+    pub when: When,
 }
 
 impl TensorType {
