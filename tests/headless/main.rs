@@ -33,6 +33,7 @@ mod not_judged;
 mod options;
 mod own_harness;
 mod processes;
+mod python;
 mod rules;
 mod runner;
 mod sandbox;

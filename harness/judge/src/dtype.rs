@@ -37,6 +37,28 @@ impl Dtype {
         }
     }
 
+    /// The largest finite number.
+    pub fn largest(self) -> f64 {
+        match self {
+            Dtype::F32 => f64::from(f32::MAX),
+            Dtype::I32 => f64::from(i32::MAX),
+            Dtype::F16 => f16::MAX.to_f64(),
+            Dtype::Bf16 => bf16::MAX.to_f64(),
+        }
+    }
+
+    /// The smallest positive number below the normal ones, and how many multiples of it are below them too. `None` for a type
+    /// without such numbers.
+    pub fn subnormals(self) -> Option<(f64, u32)> {
+        let multiples = |exponent: i32, digits: u32| Some((2f64.powi(exponent), (1 << digits) - 1));
+        match self {
+            Dtype::F32 => multiples(-149, 23),
+            Dtype::F16 => multiples(-24, 10),
+            Dtype::Bf16 => multiples(-133, 7),
+            Dtype::I32 => None,
+        }
+    }
+
     /// The exact value of one cell. NaN if `cell` has another length than the type.
     pub fn decode(self, cell: &[u8]) -> f64 {
         match (self, cell) {
@@ -98,6 +120,24 @@ mod tests {
             assert_eq!(cell.len(), dtype.size());
             let back = dtype.decode(&cell);
             assert!((back - value).abs() <= value.abs() / 256.0, "{dtype}: {value} became {back}");
+        }
+    }
+
+    #[test]
+    fn the_ends_of_each_type_are_its_own() {
+        for dtype in [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::I32] {
+            let back = |number: f64| {
+                let mut cell = Vec::new();
+                dtype.encode(number, &mut cell);
+                dtype.decode(&cell)
+            };
+            assert_eq!(back(dtype.largest()), dtype.largest(), "{dtype}");
+            let Some((step, count)) = dtype.subnormals() else { continue };
+            assert!((step, back(step / 4.0)) == (back(step), 0.0), "{dtype}: nothing is smaller");
+            let (largest, normal) = (step * f64::from(count), step * f64::from(count + 1));
+            assert!((back(largest), back(normal)) == (largest, normal), "{dtype}");
+            // Normal numbers have one more digit than the first of them shows.
+            assert!(back(normal + step) == normal + step && back(2.0 * normal + step) == 2.0 * normal);
         }
     }
 

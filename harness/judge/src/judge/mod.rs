@@ -12,6 +12,7 @@
 //! | `start_signal` | the signal that such a judge waits for |
 //! | `incumbent` | the kernel in HEAD, ready to be timed beside the candidate |
 //! | `measuring` | the timed launches and the verdict on speed |
+//! | `discipline` | the timed launches of `lab bench`: a fixed number, of the candidate alone |
 //! | `kernel_builder` | what the compiler process is asked to build |
 //! | `kernel_snapshot` | the copy of kernel.cu that is judged |
 //! | `device_access` | waiting until the GPU is free |
@@ -21,6 +22,7 @@
 mod checking;
 mod confinement;
 mod device_access;
+mod discipline;
 mod incumbent;
 mod kernel_builder;
 mod kernel_snapshot;

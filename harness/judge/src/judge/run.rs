@@ -5,6 +5,7 @@
 
 use super::confinement;
 use super::device_access::DeviceAccess;
+use super::discipline;
 use super::incumbent::{self, Incumbent};
 use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
@@ -16,6 +17,7 @@ use super::run_environment::RunEnvironment;
 use super::start_signal::StartSignal;
 use crate::compiler::SNAPSHOTS;
 use crate::device_lock::DeviceUse;
+use crate::measure::plan::Trials;
 use crate::options::JudgeOptions;
 use crate::outcome::{Correctness, Stop};
 use crate::probe;
@@ -149,6 +151,10 @@ pub fn run(
         return Ok(verdict);
     }
     out.stage(Stage::Measure)?;
+    if let Some(asked) = options.discipline {
+        let candidate = Candidate { problem, worker: &mut worker, module, image: &image.path };
+        return env.measure_by(asked, candidate, &mut builder, out);
+    }
     if incumbent.is_none() {
         let _access = env.access.wait(DeviceUse::Launching, out)?;
         incumbent = incumbent_state.set_up(&env, problem, &mut builder, &needs, out);
@@ -350,6 +356,23 @@ impl RunEnvironment<'_> {
             self.telemetry.start();
             let mut ended = |out: &mut Writer| self.telemetry.write(out);
             measuring::measure(cx, &self.options.plan, candidate, incumbent, &mut ended)
+        })
+    }
+
+    /// Measures the candidate alone, by the discipline of `lab bench`.
+    fn measure_by(
+        &self,
+        asked: Trials,
+        candidate: Candidate,
+        builder: &mut KernelBuilder,
+        out: &mut Writer,
+    ) -> Result<Correctness, Stop> {
+        self.with_context(builder, out, |cx| {
+            let _access = self.access.wait(DeviceUse::Measuring, cx.out)?;
+            self.telemetry.start();
+            let verdict = discipline::measure(cx, asked, candidate)?;
+            self.telemetry.write(cx.out)?;
+            Ok(verdict)
         })
     }
 }

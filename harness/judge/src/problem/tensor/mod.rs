@@ -8,6 +8,7 @@ mod expression;
 mod file;
 mod input_values;
 mod launcher;
+mod outcomes;
 mod planted;
 mod reference;
 mod resident;
@@ -18,14 +19,14 @@ mod timing;
 mod verify;
 
 use crate::outcome::{Correctness, Stop};
-use crate::problem::api::{BuildNeeds, HeldOutUse, Problem, ProblemContext, Timed, WorkerRole, toml_error};
+use crate::problem::api::{BuildNeeds, HeldOutUse, Problem, ProblemContext, Timed, WorkerRole};
+use crate::problem::key_error::KeyError;
 use crate::worker::{ModuleId, Worker};
-use case_data::{Ahead, CaseData, draw, sets};
-use file::ProblemFileError;
+use case_data::{Ahead, CaseData, Part, draw, planted_sets, sets};
 use lab_device::{DeviceInfo, ExecutionOrder};
 use lab_protocol::When;
-use lab_protocol::report::Writer;
 use launcher::CaseLauncher;
+use outcomes::{CaseOutcome, CaseOutcomes};
 use reference::ReferenceKernel;
 use resident::{AcceptedOutputs, Resident, TimedCases};
 use spec::{Case, CaseTensor, Origin, ProblemSpec};
@@ -38,7 +39,7 @@ use verify::CaseCheck;
 /// Opens the problem whose problem.toml at `path` has this text.
 pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
     let folder = path.parent().unwrap_or(Path::new(".")).to_owned();
-    let spec = parse(path, text, None)?;
+    let spec = file::parse(path, text, None)?;
     let folder_name = folder.file_name().map(|n| n.to_string_lossy().into_owned());
     let name = spec.name.clone().or(folder_name).unwrap_or_else(|| "tensor".into());
     Ok(Box::new(TensorProblem {
@@ -55,14 +56,6 @@ pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
         accepted: AcceptedOutputs::default(),
         accepted_of_incumbent: AcceptedOutputs::default(),
     }))
-}
-
-/// Parses problem.toml; see [`file::parse`].
-fn parse(path: &Path, text: &str, held_out: Option<u64>) -> Result<ProblemSpec, Stop> {
-    file::parse(text, held_out).map_err(|wrong| match wrong {
-        ProblemFileError::Toml(error) => toml_error(path, text, &error),
-        ProblemFileError::Sense(what) => Stop::Problem(format!("{}: {what}", path.display())),
-    })
 }
 
 struct TensorProblem {
@@ -103,7 +96,7 @@ impl Problem for TensorProblem {
     /// problem.toml says how to draw.
     fn use_held_out_inputs(&mut self, seed: u64, _sealed: usize) -> Result<HeldOutUse, Stop> {
         self.when = When::Keep;
-        self.spec = Rc::new(parse(&self.folder.join("problem.toml"), &self.text, Some(seed))?);
+        self.spec = Rc::new(file::parse(&self.path(), &self.text, Some(seed))?);
         Ok(HeldOutUse { sets_in_a_check: 1, times_them: false })
     }
 
@@ -115,9 +108,8 @@ impl Problem for TensorProblem {
         let asked = cases().count();
         self.chosen = cases().filter(|(_, case)| small(case)).map(|(index, _)| index).collect();
         if self.chosen.is_empty() {
-            return Err(Stop::Problem(
-                "cpu_max_cells in problem.toml leaves no workload for the emulated device: raise it".into(),
-            ));
+            let what = "cpu_max_cells leaves no workload for the emulated device: raise it";
+            return Err(KeyError::new(what).within("cpu_max_cells").stop(&self.path(), &self.text));
         }
         if self.chosen.len() < asked {
             cx.out.caveat(format_args!(
@@ -142,8 +134,16 @@ impl Problem for TensorProblem {
             if bytes > MOST_AHEAD || !is_idle() {
                 return Ok(());
             }
-            let drawn = draw(&self.spec, index, &mut self.reference, cx.device, cx.seed)?;
-            self.ahead.insert(index, drawn);
+            let drawn = draw(&self.spec, index, Part::Drawn, &mut self.reference, cx.device, cx.seed)?;
+            self.ahead.insert((index, Part::Drawn), drawn);
+        }
+        for index in self.chosen.clone() {
+            if bytes > MOST_AHEAD || !is_idle() {
+                return Ok(());
+            }
+            let drawn = draw(&self.spec, index, Part::Planted, &mut self.reference, cx.device, cx.seed)?;
+            bytes += drawn.sets.iter().flatten().flatten().map(Vec::len).sum::<usize>();
+            self.ahead.insert((index, Part::Planted), drawn);
         }
         if is_idle() {
             self.resident(cx, worker)?;
@@ -155,7 +155,7 @@ impl Problem for TensorProblem {
         self.timed.is_some()
     }
 
-    /// Launches the timed cases on every set of their inputs, and the others on two.
+    /// Launches every case on all sets of its inputs, and then on further ones that hold extremes.
     fn verify(
         &mut self,
         cx: &mut ProblemContext,
@@ -165,41 +165,11 @@ impl Problem for TensorProblem {
         for entry in self.spec.entries() {
             worker.require_entry(module, entry)?;
         }
-        let resident = self.resident(cx, worker)?;
-        let timed = self.timed(cx)?;
-        let mut tally = GateTally::new(&self.spec);
-        for (done, index) in self.chosen.iter().enumerate() {
-            cx.out.progress(done as u64, self.chosen.len() as u64)?;
-            tally.begin_case();
-            let at = timed.iter().position(|(timed, _)| timed == index);
-            let mut check = CaseCheck { spec: &self.spec, resident: &resident, module, tally: &mut tally };
-            match at {
-                Some(at) => {
-                    let accepted = Some((at, &self.accepted));
-                    check.run(&resident.launchers[at], &timed[at].1, accepted, cx, worker)?;
-                }
-                None => {
-                    let drawn = self.ahead.remove(index).map_or_else(
-                        || draw(&self.spec, *index, &mut self.reference, cx.device, cx.seed),
-                        Ok,
-                    )?;
-                    let launcher = CaseLauncher::set_up(&self.spec, *index, worker, &drawn.sets)?;
-                    check.run(&launcher, &drawn, None, cx, worker)?;
-                    launcher.take_down(worker)?;
-                }
-            }
-            // After each case, so that the gates of a long problem show while it runs.
-            let last = tally.breached() || done + 1 == self.chosen.len();
-            tally.write(&self.spec, last, cx.out)?;
-            if tally.breached() {
-                // On the emulated device the store may have damaged the worker itself.
-                cx.out.text("a store out of bounds may have damaged the worker: verification stops")?;
-                return Ok(Correctness::Fail);
-            }
-        }
-        cx.out.progress(self.chosen.len() as u64, self.chosen.len() as u64)?;
-        self.write_judged(cx.out)?;
-        Ok(tally.verdict())
+        let mut outcomes = CaseOutcomes::new(&self.chosen);
+        let mut present = None;
+        let verdict = self.verify_cases(cx, worker, module, &mut outcomes, &mut present);
+        outcomes.write_unless_passed(&self.spec, &verdict, present, cx.out)?;
+        verdict
     }
 
     fn set_up(
@@ -253,7 +223,7 @@ impl Problem for TensorProblem {
         }
         for index in &self.chosen {
             let case = &self.spec.cases[*index];
-            let sets = [launcher::draw(&self.spec, case, cx.seed, 0)];
+            let sets = [case_data::first_set(&self.spec, case, cx.device, cx.seed)];
             let launcher = CaseLauncher::set_up(&self.spec, *index, worker, &sets)?;
             launcher.launch(worker, module, 0, &sets, ExecutionOrder::Shuffled(cx.seed))?;
             launcher.take_down(worker)?;
@@ -270,12 +240,12 @@ impl Problem for TensorProblem {
     ) -> Result<(), Stop> {
         for index in &self.chosen {
             let case = &self.spec.cases[*index];
-            let sets = vec![launcher::draw(&self.spec, case, cx.seed, 0)];
+            let sets = vec![case_data::first_set(&self.spec, case, cx.device, cx.seed)];
             let expected = match &mut self.reference {
                 Some(reference) => vec![reference.expect(&self.spec, *index, &sets[0])?],
                 None => Vec::new(),
             };
-            let drawn = CaseData { sets, expected };
+            let drawn = CaseData { sets, expected, planted: vec![Vec::new()] };
             let launcher = CaseLauncher::set_up(&self.spec, *index, worker, &drawn.sets)?;
             launcher.launch(worker, module, 0, &drawn.sets, ExecutionOrder::Forward)?;
             let got = launcher.outputs(worker, 0)?;
@@ -287,12 +257,83 @@ impl Problem for TensorProblem {
 }
 
 impl TensorProblem {
-    /// Writes how many of the file's workloads, each in each of its types, were judged.
-    fn write_judged(&self, out: &mut Writer) -> Result<(), Stop> {
+    /// Writes how many of the file's workloads, each in each of its types, were judged, and how many extremes their inputs held.
+    fn write_judged(&self, cx: &mut ProblemContext) -> Result<(), Stop> {
         let is_workload = |case: &Case| case.origin == Origin::Workload;
         let judged = self.chosen.iter().filter(|index| is_workload(&self.spec.cases[**index])).count();
         let all = self.spec.cases.iter().filter(|case| is_workload(case)).count();
-        Ok(out.line("workloads", format_args!("{judged} of={all} when={}", self.when))?)
+        cx.out.line("workloads", format_args!("{judged} of={all} when={}", self.when))?;
+        let sets = |index: &usize| planted_sets(&self.spec, &self.spec.cases[*index], cx.device, cx.seed);
+        let (planted, left_out) =
+            self.chosen.iter().map(sets).fold((0, 0), |(planted, left_out), sets| {
+                (planted + sets.patterns(), left_out + sets.left_out)
+            });
+        if planted > 0 {
+            cx.out.line("planted", format_args!("{planted} left_out={left_out}"))?;
+        }
+        Ok(())
+    }
+
+    /// The path of problem.toml.
+    fn path(&self) -> PathBuf {
+        self.folder.join("problem.toml")
+    }
+
+    /// [`Problem::verify`] after the entries were found. `present` is the position of the case that is judged.
+    fn verify_cases(
+        &mut self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        module: ModuleId,
+        outcomes: &mut CaseOutcomes,
+        present: &mut Option<usize>,
+    ) -> Result<Correctness, Stop> {
+        let resident = self.resident(cx, worker)?;
+        let timed = self.timed(cx)?;
+        let mut tally = GateTally::new(&self.spec);
+        for (done, index) in self.chosen.clone().into_iter().enumerate() {
+            cx.out.progress(done as u64, self.chosen.len() as u64)?;
+            *present = Some(done);
+            let failures = tally.failures();
+            tally.begin_case();
+            let at = timed.iter().position(|(timed, _)| *timed == index);
+            let untimed = if at.is_none() { Some(self.take(index, Part::Drawn, cx)?) } else { None };
+            let planted = self.take(index, Part::Planted, cx)?;
+            let mut check = CaseCheck { spec: &self.spec, resident: &resident, module, tally: &mut tally };
+            if let Some(at) = at {
+                let accepted = Some((at, &self.accepted));
+                check.run(&resident.launchers[at], &timed[at].1, accepted, ORDERS, cx, worker)?;
+            }
+            for (drawn, least) in untimed.iter().map(|drawn| (drawn, ORDERS)).chain([(&planted, 0)]) {
+                if drawn.sets.is_empty() || check.tally.breached() {
+                    continue;
+                }
+                let launcher = CaseLauncher::set_up(&self.spec, index, worker, &drawn.sets)?;
+                check.run(&launcher, drawn, None, least, cx, worker)?;
+                launcher.take_down(worker)?;
+            }
+            let is_right = tally.failures() == failures;
+            outcomes.set(done, if is_right { CaseOutcome::Pass } else { CaseOutcome::Fail });
+            // After each case, so that the gates of a long problem show while it runs.
+            let last = tally.breached() || done + 1 == self.chosen.len();
+            tally.write(&self.spec, last, cx.out)?;
+            if tally.breached() {
+                // On the emulated device the store may have damaged the worker itself.
+                cx.out.text("a store out of bounds may have damaged the worker: verification stops")?;
+                return Ok(Correctness::Fail);
+            }
+        }
+        cx.out.progress(self.chosen.len() as u64, self.chosen.len() as u64)?;
+        self.write_judged(cx)?;
+        Ok(tally.verdict())
+    }
+
+    /// Sets of a case, unless they were drawn ahead drawn now.
+    fn take(&mut self, index: usize, part: Part, cx: &ProblemContext) -> Result<CaseData, Stop> {
+        match self.ahead.remove(&(index, part)) {
+            Some(drawn) => Ok(drawn),
+            None => draw(&self.spec, index, part, &mut self.reference, cx.device, cx.seed),
+        }
     }
 
     fn timed_cases(&self) -> Vec<usize> {
@@ -311,10 +352,7 @@ impl TensorProblem {
         }
         let mut all = Vec::new();
         for index in self.timed_cases() {
-            let drawn = match self.ahead.remove(&index) {
-                Some(drawn) => drawn,
-                None => draw(&self.spec, index, &mut self.reference, cx.device, cx.seed)?,
-            };
+            let drawn = self.take(index, Part::Drawn, cx)?;
             all.push((index, drawn));
         }
         Ok(self.timed.insert(Rc::new(all)).clone())
@@ -330,6 +368,9 @@ impl TensorProblem {
         Ok(self.resident.insert(resident).clone())
     }
 }
+
+/// Launches of a case on the emulated device, at least: one for each order of threads.
+const ORDERS: usize = 3;
 
 /// Cells that make a workload large enough for a check: a single cell races with nothing.
 const ENOUGH: usize = 4096;

@@ -146,7 +146,8 @@ struct World {
 
 /// A timed case of 100 numbers with this cache setting, on a device with an L2 cache of 1000 bytes.
 fn world(cache: &str) -> World {
-    let spec = Rc::new(file::parse(&PROBLEM.replace("CACHE", cache), None).unwrap());
+    let spec =
+        Rc::new(file::parse(Path::new("problem.toml"), &PROBLEM.replace("CACHE", cache), None).unwrap());
     let (calls, wrong) = (Calls::default(), Arc::new(Mutex::new(None)));
     let fake = Fake { next: 0, l2_bytes: 1000, calls: calls.clone(), wrong: wrong.clone() };
     let mut worker = Worker::on_a_thread(move || Ok(Box::new(fake)), Duration::from_secs(60)).unwrap();
@@ -155,7 +156,10 @@ fn world(cache: &str) -> World {
         .map(|set| launcher::draw(&spec, &spec.cases[0], 1, set))
         .collect();
     let right = vec![None, Some([1u8, 0, 0, 0].repeat(100))];
-    let drawn = Rc::new(vec![(0, CaseData { expected: vec![right; sets.len()], sets })]);
+    let drawn = Rc::new(vec![(
+        0,
+        CaseData { expected: vec![right; sets.len()], planted: vec![Vec::new(); sets.len()], sets },
+    )]);
     let resident = Rc::new(Resident::set_up(&spec, &drawn, &mut worker, 7).unwrap());
     let accepted = [AcceptedOutputs::default(), AcceptedOutputs::default()];
     let place = WorkerRole::Verified;

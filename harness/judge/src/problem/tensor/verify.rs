@@ -4,7 +4,7 @@ use super::case_data::CaseData;
 use super::launcher::CaseLauncher;
 use super::resident::{AcceptedOutputs, Resident};
 use super::spec::ProblemSpec;
-use super::tally::GateTally;
+use super::tally::{GateTally, LaunchOf};
 use crate::outcome::Stop;
 use crate::problem::api::ProblemContext;
 use crate::worker::{Breach, ModuleId, Worker};
@@ -24,28 +24,29 @@ pub struct CaseCheck<'a> {
 }
 
 impl CaseCheck<'_> {
-    /// Launches a case on each set of inputs, and on the emulated device in several orders of blocks and threads, and
-    /// compares the outputs. Notes the right ones in `accepted`, under the number of the timed case. Stops after a store
+    /// Launches a case on each set of inputs, at least `least` times, and on the emulated device in several orders of blocks and
+    /// threads, and compares the outputs. Notes the right ones in `accepted`, under the number of the timed case. Stops after a store
     /// out of bounds.
     pub fn run(
         &mut self,
         launcher: &CaseLauncher,
         drawn: &CaseData,
         accepted: Option<(usize, &AcceptedOutputs)>,
+        least: usize,
         cx: &mut ProblemContext,
         worker: &mut Worker,
     ) -> Result<(), Stop> {
         let sets = drawn.sets.len();
         // A GPU has an order of its own.
-        let orders = match cx.device.emulated {
+        let (orders, launches) = match cx.device.emulated {
             true => {
-                vec![ExecutionOrder::Forward, ExecutionOrder::Reverse, ExecutionOrder::Shuffled(cx.seed)]
+                let shuffled = ExecutionOrder::Shuffled(cx.seed);
+                (vec![ExecutionOrder::Forward, ExecutionOrder::Reverse, shuffled], sets.max(least))
             }
-            false => vec![ExecutionOrder::Forward; sets],
+            false => (vec![ExecutionOrder::Forward], sets),
         };
-        let launches = orders.len();
-        for (i, order) in orders.into_iter().enumerate() {
-            let set = i % sets;
+        for i in 0..launches {
+            let (set, order) = (i % sets, orders[i % orders.len()]);
             let how = match (cx.device.emulated, order) {
                 (false, _) => format!("launch {}", i + 1),
                 (true, ExecutionOrder::Forward) => "threads in order".into(),
@@ -58,8 +59,8 @@ impl CaseCheck<'_> {
                 None => Vec::new(),
             };
             let got = launcher.outputs(worker, set)?;
-            let right =
-                self.tally.compare(self.spec, launcher.case(), &how, &got, &drawn.expected[set], cx.out)?;
+            let launched = LaunchOf { case: launcher.case(), how: &how, planted: &drawn.planted[set] };
+            let right = self.tally.compare(self.spec, launched, &got, &drawn.expected[set], cx.out)?;
             if let Some((at, accepted)) = accepted.filter(|_| right) {
                 accepted.insert(at, set, digests);
             }

@@ -112,6 +112,12 @@ pub(super) struct WorkloadText {
     pub types: Option<Vec<Dtype>>,
     #[serde(default)]
     pub when: When,
+    /// What is planted into an input in this workload, by its name, in place of what the tensor says.
+    #[serde(default)]
+    pub planted: BTreeMap<String, PlantedText>,
+    /// The number of the `[[keep]]` table that drew the shape, from 0; `None` for a workload of the file.
+    #[serde(skip)]
+    pub drawn_by: Option<usize>,
 }
 
 impl TensorType {
