@@ -5,6 +5,7 @@
 mod check;
 mod delayed;
 mod faults;
+mod planted;
 mod problems;
 mod rmsnorm;
 mod sandbox;
