@@ -2,7 +2,7 @@
 
 use super::launcher::{self, Inputs, Outputs};
 use super::planted::{self, Placed, PlantedSets, PlantedTensor};
-use super::reference::ReferenceKernel;
+use super::reference::{Expected, ReferenceKernel};
 use super::spec::{Case, CaseTensor, ProblemSpec, TensorSpec};
 use crate::outcome::Stop;
 use lab_device::DeviceInfo;
@@ -12,7 +12,10 @@ use std::rc::Rc;
 /// Sets of inputs, and what is expected of each.
 pub struct CaseData {
     pub sets: Vec<Inputs>,
+    /// After one launch on a set.
     pub expected: Vec<Outputs>,
+    /// After the problem's number of launches in a row on a set; empty if it is 1.
+    pub after_steps: Vec<Outputs>,
     /// For each set, what is planted in it.
     pub planted: Vec<Vec<Placed>>,
 }
@@ -102,8 +105,13 @@ pub fn draw(
     };
     let drawn = which.into_iter().map(|which| set(spec, case, &planted, seed, which));
     let (sets, planted): (Vec<Inputs>, Vec<Vec<Placed>>) = drawn.unzip();
-    let expected = sets.iter().map(|inputs| reference.expect(spec, index, inputs));
-    Ok(CaseData { expected: expected.collect::<Result<_, _>>()?, sets, planted })
+    let mut data = CaseData { sets, expected: Vec::new(), after_steps: Vec::new(), planted };
+    for inputs in &data.sets {
+        let Expected { outputs, after_steps } = reference.expect(spec, index, inputs)?;
+        data.expected.push(outputs);
+        data.after_steps.extend(after_steps);
+    }
+    Ok(data)
 }
 
 /// The number of input sets. A timed window launches each set once at most, so a case with short launches gets as many as

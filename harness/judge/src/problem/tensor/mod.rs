@@ -242,10 +242,10 @@ impl Problem for TensorProblem {
             let case = &self.spec.cases[*index];
             let sets = vec![case_data::first_set(&self.spec, case, cx.device, cx.seed)];
             let expected = match &mut self.reference {
-                Some(reference) => vec![reference.expect(&self.spec, *index, &sets[0])?],
+                Some(reference) => vec![reference.expect(&self.spec, *index, &sets[0])?.outputs],
                 None => Vec::new(),
             };
-            let drawn = CaseData { sets, expected, planted: vec![Vec::new()] };
+            let drawn = CaseData { sets, expected, after_steps: Vec::new(), planted: vec![Vec::new()] };
             let launcher = CaseLauncher::set_up(&self.spec, *index, worker, &drawn.sets)?;
             launcher.launch(worker, module, 0, &drawn.sets, ExecutionOrder::Forward)?;
             let got = launcher.outputs(worker, 0)?;
