@@ -5,9 +5,11 @@
 mod check;
 mod delayed;
 mod faults;
+mod planted;
 mod problems;
 mod rmsnorm;
 mod sandbox;
 mod support;
 mod toy;
 mod wavegru;
+mod when;

@@ -4,7 +4,7 @@ mod cases;
 mod text;
 
 use super::expression::Expression;
-use super::planted::PlantedText;
+use super::planted::{PlantedText, Planting};
 use super::spec::{ProblemSpec, ScalarSpec, TensorRole, TensorSpec};
 use crate::dtype::Dtype;
 use crate::outcome::Stop;
@@ -227,12 +227,21 @@ impl ProblemFile {
         if shape.is_empty() {
             return Err(KeyError::new("shape: give at least one extent, as in shape = [1]").within("shape"));
         }
-        let planted = t.planted.as_ref().map(PlantedText::kinds).unwrap_or_default();
-        if !planted.is_empty() && t.role == TensorRole::Out {
-            return Err(KeyError::new("planted is for inputs: an output has no values").within("planted"));
+        let planted = self.planting(t, t.planted.as_ref()).map_err(|e| e.within("planted"))?;
+        let tensor = TensorSpec { name: t.name.clone(), role: t.role, values: t.values };
+        Ok(ParsedTensor { tensor, dtype: t.dtype, shape, planted })
+    }
+
+    /// What is planted into a tensor as `text` says, which may be its own key or that of a workload.
+    fn planting(&self, t: &TensorText, text: Option<&PlantedText>) -> Result<Planting, KeyError> {
+        let Some(text) = text else { return Ok(Planting::default()) };
+        let planting = text.planting(t.shape.len(), &self.concrete(t.dtype))?;
+        match t.role {
+            TensorRole::Out if !planting.kinds.is_empty() => {
+                Err("planted is for inputs: an output has no values".into())
+            }
+            _ => Ok(planting),
         }
-        let tensor = TensorSpec { name: t.name.clone(), role: t.role, values: t.values, planted };
-        Ok(ParsedTensor { tensor, dtype: t.dtype, shape })
     }
 
     /// The types that a tensor has in any case.
@@ -269,6 +278,7 @@ struct ParsedTensor {
     tensor: TensorSpec,
     dtype: TensorType,
     shape: Vec<Expression>,
+    planted: Planting,
 }
 
 struct ParsedCounts {

@@ -7,7 +7,7 @@
 use super::outcomes::{CaseOutcome, CaseOutcomes};
 use super::resident::{AcceptedOutputs, Resident, TimedCases};
 use super::spec::{Case, ProblemSpec, TensorRole};
-use super::tally::GateTally;
+use super::tally::{GateTally, LaunchOf};
 use crate::measure::{self, TimingSummary};
 use crate::outcome::{Correctness, Stop};
 use crate::probe::bounds::{CacheState, Demand};
@@ -124,7 +124,8 @@ impl TensorTiming {
             let got = self.resident.launchers[at].outputs(worker, *set)?;
             let how = format!("timed launch in turn {}", self.turns);
             let case = &self.spec.cases[*index];
-            if self.tally.compare(&self.spec, case, &how, &got, &drawn.expected[*set], out)? {
+            let launched = LaunchOf { case, how: &how, planted: &drawn.planted[*set] };
+            if self.tally.compare(&self.spec, launched, &got, &drawn.expected[*set], out)? {
                 self.accepted.insert(at, *set, digests);
             } else {
                 self.outcomes.set(at, CaseOutcome::Fail);
