@@ -5,6 +5,7 @@ use crate::probe::DeviceFigures;
 use crate::probe::bounds::Demand;
 use crate::worker::{ModuleId, Worker};
 use lab_device::DeviceInfo;
+use lab_protocol::When;
 use lab_protocol::report::{Measure, Writer};
 use std::path::Path;
 
@@ -42,6 +43,9 @@ pub struct ProblemContext<'a> {
 pub trait Problem {
     /// The problem's name, for the line `problem:`.
     fn name(&self) -> &str;
+    /// Selects the workloads of this occasion and of the ones before it. Called before every other method that judges, or
+    /// not at all: then the problem judges those of a save.
+    fn use_workloads(&mut self, _when: When) {}
     /// What the compiler needs besides the source.
     fn build_needs(&self, device: &DeviceInfo) -> BuildNeeds;
     /// Computes or loads what is expected, and uploads what every candidate gets. Writes `progress:` if that takes

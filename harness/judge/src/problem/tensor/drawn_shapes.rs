@@ -1,5 +1,6 @@
 //! Shapes that no run has shown: `[[keep]]` in problem.toml says how they are drawn at each `lab keep`.
 
+use super::planted::PlantedText;
 use super::values_text::ValuesText;
 use crate::dtype::Dtype;
 use crate::problem::key_error::KeyError;
@@ -20,6 +21,9 @@ pub struct DrawnShapes {
     /// The values of these tensors, in place of their own.
     #[serde(default)]
     pub values: BTreeMap<String, ValuesText>,
+    /// What is planted into an input, by its name, in place of what the tensor says.
+    #[serde(default)]
+    pub planted: BTreeMap<String, PlantedText>,
     /// How many shapes to draw.
     #[serde(default = "three")]
     draws: usize,

@@ -1,11 +1,12 @@
 //! Reading the problem.toml of a tensor problem, and checking that it makes sense.
 
 mod cases;
+mod given;
 mod text;
 mod tolerance;
 
 use super::expression::Expression;
-use super::planted::PlantedText;
+use super::planted::{PlantedText, Planting};
 use super::spec::{ProblemSpec, TensorRole, TensorSpec};
 use super::values_text::NpyFiles;
 use crate::dtype::Dtype;
@@ -62,6 +63,7 @@ impl ProblemFile {
             cases,
             steps: self.steps,
             cpu_max_cells: self.cpu_max_cells,
+            graph: self.graph.unwrap_or(true),
             cache: self.cache,
         })
     }
@@ -220,12 +222,21 @@ impl ProblemFile {
         if shape.is_empty() {
             return Err(KeyError::new("shape: give at least one extent, as in shape = [1]").within("shape"));
         }
-        let planted = t.planted.as_ref().map(PlantedText::kinds).unwrap_or_default();
-        if !planted.is_empty() && t.role == TensorRole::Out {
-            return Err(KeyError::new("planted is for inputs: an output has no values").within("planted"));
+        let planted = self.planting(t, t.planted.as_ref()).map_err(|e| e.within("planted"))?;
+        let tensor = TensorSpec { name: t.name.clone(), role: t.role };
+        Ok(ParsedTensor { tensor, dtype: t.dtype, shape, planted })
+    }
+
+    /// What is planted into a tensor as `text` says, which may be its own key or that of a workload.
+    fn planting(&self, t: &TensorText, text: Option<&PlantedText>) -> Result<Planting, KeyError> {
+        let Some(text) = text else { return Ok(Planting::default()) };
+        let planting = text.planting(t.shape.len(), &self.concrete(t.dtype))?;
+        match t.role {
+            TensorRole::Out if !planting.kinds.is_empty() => {
+                Err("planted is for inputs: an output has no values".into())
+            }
+            _ => Ok(planting),
         }
-        let tensor = TensorSpec { name: t.name.clone(), role: t.role, planted };
-        Ok(ParsedTensor { tensor, dtype: t.dtype, shape })
     }
 
     /// The types that a tensor has in any case.
@@ -235,27 +246,14 @@ impl ProblemFile {
             None => self.types.clone(),
         }
     }
-
-    fn check_scalars(&self, names: &[&str]) -> Result<(), KeyError> {
-        for (i, s) in self.scalar.iter().enumerate() {
-            let of = |e: KeyError| e.of(format_args!("scalar '{}'", s.name)).within(i).within("scalar");
-            if !matches!(s.dtype, Dtype::F32 | Dtype::I32 | Dtype::I64) {
-                return Err(of(KeyError::new(SCALAR_TYPES).within("type")));
-            }
-            s.value.check(names).map_err(|e| of(KeyError::new(e).within("value")))?;
-        }
-        Ok(())
-    }
 }
-
-/// What a scalar may be.
-const SCALAR_TYPES: &str = "a scalar must be an f32, or an i32 with a whole value, or an i64 with one";
 
 /// A tensor whose shape is still expressions.
 struct ParsedTensor {
     tensor: TensorSpec,
     dtype: TensorType,
     shape: Vec<Expression>,
+    planted: Planting,
 }
 
 struct ParsedCounts {

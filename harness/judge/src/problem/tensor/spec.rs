@@ -1,10 +1,11 @@
 //! A checked tensor problem: every name is known, and every shape is a number.
 
 use super::input_values::InputValues;
-use super::planted::{self, Extreme};
+use super::planted::Planting;
 use crate::dtype::Dtype;
 use crate::gates::Tolerance;
 use crate::probe::bounds::CacheState;
+use lab_protocol::When;
 use serde::Deserialize;
 
 /// A problem.toml that makes sense.
@@ -19,6 +20,8 @@ pub struct ProblemSpec {
     /// compared too.
     pub steps: usize,
     pub cpu_max_cells: Option<usize>,
+    /// Whether the timed launches run as one CUDA graph, where the device has graphs.
+    pub graph: bool,
     /// What is in the L2 cache when a timed launch begins.
     pub cache: CacheState,
 }
@@ -28,18 +31,13 @@ pub struct ProblemSpec {
 pub struct TensorSpec {
     pub name: String,
     pub role: TensorRole,
-    /// The extremes that an input also holds.
-    pub planted: Vec<Extreme>,
 }
 
 impl TensorSpec {
     /// Draws the tensor's bytes for a case; `None` for an output. The same seed gives the same bytes.
     pub fn draw(&self, shaped: &CaseTensor, seed: u64) -> Option<Vec<u8>> {
         let values = shaped.values.as_ref()?;
-        let mut bytes = values.fill(shaped.dtype, &shaped.shape, seed);
-        let cols = shaped.shape.last().copied().unwrap_or(1);
-        planted::plant(&mut bytes, shaped.dtype, cols, values, &self.planted, seed);
-        Some(bytes)
+        Some(values.fill(shaped.dtype, &shaped.shape, seed))
     }
 }
 
@@ -66,11 +64,25 @@ pub struct Case {
     pub scalars: Vec<Vec<u8>>,
     /// The case is verified and never timed.
     pub held_out: bool,
+    /// The first occasion at which the case is judged.
+    pub when: When,
+    pub origin: Origin,
     /// Samples of one launch, for `throughput_sps`.
     pub samples: f64,
     /// Bytes that one launch must move, and operations that it must compute.
     pub bytes: f64,
     pub flops: Option<f64>,
+}
+
+/// Which table of problem.toml a case comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// `[[workload]]`
+    Workload,
+    /// `[[held_out]]`
+    HeldOut,
+    /// Drawn as `[[keep]]` says.
+    Drawn,
 }
 
 /// The type, shape, tolerance and values of a tensor in a case.
@@ -81,6 +93,8 @@ pub struct CaseTensor {
     pub tolerance: Tolerance,
     /// How an input is filled; `None` for outputs.
     pub values: Option<InputValues>,
+    /// The extremes that an input also holds.
+    pub planted: Planting,
 }
 
 impl CaseTensor {
@@ -92,15 +106,21 @@ impl CaseTensor {
         self.cells() * self.dtype.size()
     }
 
-    /// The index of a cell as in `[2, 256]`, from its flat row-major index.
-    pub fn index(&self, flat: usize) -> String {
+    /// The index of a cell, from its flat row-major index.
+    pub fn place(&self, flat: usize) -> Vec<usize> {
         let mut rest = flat;
-        let mut places: Vec<String> = Vec::new();
+        let mut places = Vec::new();
         for extent in self.shape.iter().rev() {
-            places.push((rest % extent).to_string());
+            places.push(rest % extent);
             rest /= extent;
         }
         places.reverse();
+        places
+    }
+
+    /// The index of a cell as in `[2, 256]`, from its flat row-major index.
+    pub fn index(&self, flat: usize) -> String {
+        let places: Vec<String> = self.place(flat).iter().map(usize::to_string).collect();
         format!("[{}]", places.join(", "))
     }
 }

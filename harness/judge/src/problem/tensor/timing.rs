@@ -7,7 +7,7 @@
 use super::outcomes::{CaseOutcome, CaseOutcomes};
 use super::resident::{AcceptedOutputs, Resident, TimedCases};
 use super::spec::{Case, ProblemSpec, TensorRole};
-use super::tally::GateTally;
+use super::tally::{GateTally, LaunchOf};
 use crate::measure::{self, TimingSummary};
 use crate::outcome::{Correctness, Stop};
 use crate::probe::bounds::{CacheState, Demand};
@@ -88,7 +88,7 @@ impl TensorTiming {
         self.prepare(worker, at, sets)?;
         let launcher = &self.resident.launchers[at];
         let launch = |set: &usize| launcher.launch_of(self.module, *set, ExecutionOrder::Forward);
-        let seconds = worker.replay(sets.iter().map(launch).collect(), self.flush())?;
+        let seconds = worker.replay(sets.iter().map(launch).collect(), self.flush(), self.spec.graph)?;
         self.compare(worker, at, sets, out)?;
         Ok(seconds / sets.len() as f64)
     }
@@ -124,7 +124,8 @@ impl TensorTiming {
             let got = self.resident.launchers[at].outputs(worker, *set)?;
             let how = format!("timed launch in turn {}", self.turns);
             let case = &self.spec.cases[*index];
-            if self.tally.compare(&self.spec, case, &how, &got, &drawn.expected[*set], out)? {
+            let launched = LaunchOf { case, how: &how, planted: &drawn.planted[*set] };
+            if self.tally.compare(&self.spec, launched, &got, &drawn.expected[*set], out)? {
                 self.accepted.insert(at, *set, digests);
             } else {
                 self.outcomes.set(at, CaseOutcome::Fail);
@@ -319,6 +320,7 @@ impl Timed for TensorTiming {
             for (at, (case, seconds)) in self.cases().zip(&summaries).enumerate() {
                 write_workload(case, seconds, self.latency(at), out)?;
             }
+            out.line("launched_as", self.resident.submission.word())?;
         }
         let us = |seconds: &dyn Fn(&TimingSummary) -> Option<f64>| {
             let each: Option<Vec<f64>> = summaries.iter().map(seconds).collect();

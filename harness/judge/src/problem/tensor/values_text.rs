@@ -160,19 +160,3 @@ fn constant(number: &NumberText, filled: &Filled) -> Result<CellValue, KeyError>
 fn at(keys: &[&'static str], what: String) -> KeyError {
     keys.iter().fold(KeyError::new(what), |error, key| error.within(*key))
 }
-
-/// The values that this text gives without dimensions, for tests of what uses values.
-#[cfg(test)]
-impl<'de> Deserialize<'de> for InputValues {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = ValuesText::deserialize(deserializer)?;
-        let look_up = |_: &str| f64::NAN;
-        let filled = Filled {
-            dtype: Dtype::F32,
-            shape: &[1],
-            variables: Variables { names: &[], look_up: &look_up },
-            files: &NpyFiles::new(Path::new(".")),
-        };
-        text.resolve(&filled).map_err(serde::de::Error::custom)
-    }
-}

@@ -1,29 +1,33 @@
 //! The cases of a problem.toml: each workload in each of its types, with every expression evaluated.
 
-use super::super::drawn_shapes::{self, Extents};
+use super::super::drawn_shapes::{self, DrawnShapes, Extents};
 use super::super::expression::Expression;
-use super::super::input_values::InputValues;
 use super::super::number::Variables;
-use super::super::spec::{Case, CaseTensor, TensorRole};
+use super::super::planted::Planting;
+use super::super::spec::{Case, CaseTensor, Origin, TensorRole};
 use super::super::suggest::suggest;
 use super::super::values_text::Filled;
-use super::text::{ProblemFile, ScalarText, WorkloadText};
-use super::{ParsedCounts, ParsedTensor, SCALAR_TYPES};
+use super::text::{ProblemFile, TensorText, WorkloadText};
+use super::{ParsedCounts, ParsedTensor};
 use crate::dtype::Dtype;
-use crate::gates::Tolerance;
 use crate::problem::key_error::KeyError;
+use lab_protocol::When;
 
 /// Most cells of a tensor: 4 GiB in f32. A larger one takes unreasonably long to pass through the lab.
 const MAX_CELLS: usize = 1 << 30;
 
 /// A workload of the file, a held-out one, or a shape that `[[keep]]` draws.
-struct Workload<'a> {
+pub(super) struct Workload<'a> {
     /// The array of tables that states it, and its number there, from 0.
-    key: &'static str,
-    number: usize,
+    pub key: &'static str,
+    pub number: usize,
     dims: Vec<i32>,
+    origin: Origin,
+    when: When,
     held_out: bool,
-    text: &'a WorkloadText,
+    pub text: &'a WorkloadText,
+    /// What is planted into each tensor.
+    pub planted: Vec<Planting>,
 }
 
 impl Workload<'_> {
@@ -56,11 +60,28 @@ impl ProblemFile {
         if self.workload.is_empty() {
             return Err(KeyError::new("workload: add at least one").within("workload"));
         }
-        let timed = self.workload.iter().enumerate().map(|(i, w)| ("workload", i, w));
-        let held_out = self.held_out.iter().enumerate().map(|(i, w)| ("held_out", i, w));
+        if self.workload.iter().all(|workload| workload.when != When::Save) {
+            let what =
+                "workload: none is judged on a save: give at least one of them when = \"save\", or no `when`";
+            return Err(KeyError::new(what).within("when").within(0).within("workload"));
+        }
         let mut cases = Vec::new();
-        for (key, i, text) in timed.chain(held_out) {
-            cases.extend(self.cases_of(key, i, text, tensors, counts)?);
+        for (key, workloads) in [
+            ("keep", self.drawn.as_deref().unwrap_or_default()),
+            ("workload", &self.workload),
+            ("held_out", &self.held_out),
+        ] {
+            for (number, text) in workloads.iter().enumerate() {
+                cases.extend(self.cases_of(key, number, text, tensors, counts)?);
+            }
+        }
+        // Workloads of the same dimensions may differ in what they hold. Each has a name of its own.
+        let labels: Vec<String> = cases.iter().map(|case: &Case| case.label.clone()).collect();
+        for (at, case) in cases.iter_mut().enumerate() {
+            let earlier = labels[..at].iter().filter(|label| **label == case.label).count();
+            if earlier > 0 {
+                case.label += &format!(" nr={}", earlier + 1);
+            }
         }
         Ok(cases)
     }
@@ -74,15 +95,48 @@ impl ProblemFile {
         tensors: &[ParsedTensor],
         counts: &ParsedCounts,
     ) -> Result<Vec<Case>, KeyError> {
-        // Drawn shapes replace the workloads, and their place is the table that describes them.
-        let (key, number) = text.drawn_by.map_or((key, number), |number| ("keep", number));
+        let (number, origin) = match (text.drawn_by, key) {
+            // The place of a drawn shape is the table that describes it.
+            (Some(number), _) => (number, Origin::Drawn),
+            (None, "held_out") => (number, Origin::HeldOut),
+            (None, _) => (number, Origin::Workload),
+        };
         let place = |e: KeyError| of_workload(key, number, e);
         let dims = self.extents(text).map_err(place)?;
-        let held_out = key != "workload" && text.drawn_by.is_none();
+        let held_out = self.is_untimed(origin, text.when);
         self.check_values(text).map_err(place)?;
-        let workload = Workload { key, number, dims, held_out, text };
+        let planted = self.plantings(text, tensors).map_err(place)?;
+        let workload = Workload { key, number, dims, origin, when: text.when, held_out, text, planted };
         let types = self.case_types(text).map_err(place)?;
         types.into_iter().map(|dtype| self.case(&workload, dtype, tensors, counts)).collect()
+    }
+
+    /// What a workload plants into each tensor.
+    fn plantings(&self, text: &WorkloadText, tensors: &[ParsedTensor]) -> Result<Vec<Planting>, KeyError> {
+        let names: Vec<&str> = self.tensor.iter().map(|t| t.name.as_str()).collect();
+        if let Some(unknown) = text.planted.keys().find(|name| !names.contains(&name.as_str())) {
+            let what = format!("planted: '{unknown}' is not a tensor{}", suggest(unknown, &names));
+            return Err(KeyError::new(what).within(unknown.as_str()).within("planted"));
+        }
+        let of = |(parsed, t): (&ParsedTensor, &TensorText)| match text.planted.get(&t.name) {
+            Some(own) => self
+                .planting(t, Some(own))
+                .map_err(|e| e.of(format_args!("'{}'", t.name)).within(t.name.as_str()).within("planted")),
+            None => Ok(parsed.planted.clone()),
+        };
+        tensors.iter().zip(&self.tensor).map(of).collect()
+    }
+
+    /// Whether a workload is only checked. Before a keep, drawn shapes stand in for the workloads, which are then checked one
+    /// after the other, as those are that no save judges: there may be too many for the device's memory.
+    fn is_untimed(&self, origin: Origin, when: When) -> bool {
+        match origin {
+            Origin::HeldOut => true,
+            Origin::Drawn => false,
+            Origin::Workload => {
+                self.drawn.as_ref().is_some_and(|drawn| !drawn.is_empty() || when != When::Save)
+            }
+        }
     }
 
     /// Checks that every shape which `[[keep]]` can draw makes sense as a workload.
@@ -96,23 +150,15 @@ impl ProblemFile {
                 return Err(of_workload("keep", number, error));
             }
             for dims in drawn.ends() {
-                let text = WorkloadText {
-                    dims,
-                    types: drawn.types.clone(),
-                    values: drawn.values.clone(),
-                    drawn_by: Some(number),
-                };
+                let text = drawn_workload(drawn, dims, number);
                 self.cases_of("keep", number, &text, tensors, counts)?;
             }
         }
         Ok(())
     }
 
-    /// Replaces the workloads by drawn shapes, if `[[keep]]` says how to draw them.
+    /// Adds drawn shapes, if `[[keep]]` says how to draw them.
     pub(super) fn held_out(mut self, seed: u64) -> Self {
-        if self.keep.is_empty() {
-            return self;
-        }
         let mut rng = drawn_shapes::rng(seed);
         let shown = self.workload.iter().chain(&self.held_out);
         let mut shown: Vec<Extents> = shown.map(|workload| workload.dims.clone()).collect();
@@ -120,15 +166,9 @@ impl ProblemFile {
         for (number, drawn) in self.keep.iter().enumerate() {
             let before = shown.len();
             drawn.draw(&mut shown, &mut rng);
-            let of = |dims: &Extents| WorkloadText {
-                dims: dims.clone(),
-                types: drawn.types.clone(),
-                values: drawn.values.clone(),
-                drawn_by: Some(number),
-            };
-            workloads.extend(shown[before..].iter().map(of));
+            workloads.extend(shown[before..].iter().map(|dims| drawn_workload(drawn, dims.clone(), number)));
         }
-        (self.workload, self.held_out) = (workloads, Vec::new());
+        self.drawn = Some(workloads);
         self
     }
 
@@ -148,29 +188,6 @@ impl ProblemFile {
             }),
         };
         self.dims.iter().map(extent).collect()
-    }
-
-    /// Checks that a workload gives values to inputs only.
-    fn check_values(&self, workload: &WorkloadText) -> Result<(), KeyError> {
-        let names: Vec<&str> = self.tensor.iter().map(|t| t.name.as_str()).collect();
-        for (name, values) in &workload.values {
-            let tensor = self.tensor.iter().find(|t| t.name == *name);
-            let wrong = |what: String| KeyError::new(what).within(name.as_str()).within("values");
-            match tensor.map(|t| t.role) {
-                None => {
-                    return Err(wrong(format!("values: '{name}' is not a tensor{}", suggest(name, &names))));
-                }
-                Some(TensorRole::Out) => {
-                    return Err(wrong(format!(
-                        "values: '{name}' is an output: the kernel writes its values"
-                    )));
-                }
-                Some(TensorRole::In | TensorRole::Inout) => values.check(&self.names()).map_err(|e| {
-                    e.of(format_args!("values of '{name}'")).within(name.as_str()).within("values")
-                })?,
-            }
-        }
-        Ok(())
     }
 
     /// The types that a workload runs in; `None` stands for a problem without a type parameter.
@@ -225,13 +242,10 @@ impl ProblemFile {
             let tolerance = self.tolerance_of(i, dtype, &variables).map_err(|e| e.of(&name))?;
             let filled = Filled { dtype, shape: &shape, variables, files: &self.files };
             let values = self.values_of(i, workload, &filled).map_err(|e| e.of(&name))?;
-            shaped.push(CaseTensor { dtype, tolerance, values, shape });
+            let planted = workload.planted[i].clone();
+            shaped.push(CaseTensor { dtype, shape, tolerance, values, planted });
         }
-        let scalar = |(i, s): (usize, &ScalarText)| {
-            let error = |e| KeyError::new(format!("scalar '{}': {e}", s.name)).of(&name);
-            scalar_bytes(s, &variables).map_err(|e| error(e).within("value").within(i).within("scalar"))
-        };
-        let scalars = self.scalar.iter().enumerate().map(scalar).collect::<Result<_, _>>()?;
+        let scalars = self.scalars_of(&variables).map_err(|e| e.of(&name))?;
         let moved = |(tensor, shaped): (&ParsedTensor, &CaseTensor)| {
             shaped.bytes() as f64 * if tensor.tensor.role == TensorRole::Inout { 2.0 } else { 1.0 }
         };
@@ -267,91 +281,23 @@ impl ProblemFile {
             tensors: shaped,
             scalars,
             held_out: workload.held_out,
+            when: workload.when,
+            origin: workload.origin,
             samples,
             bytes,
             flops,
         })
     }
-
-    /// The tolerance of tensor `i`, which is compared as this type: its own, or else its type's.
-    fn tolerance_of(&self, i: usize, dtype: Dtype, variables: &Variables) -> Result<Tolerance, KeyError> {
-        let tensor = &self.tensor[i];
-        match (&tensor.tolerance, self.tolerance.get(&dtype)) {
-            _ if tensor.role == TensorRole::In => Ok(Tolerance::EXACT),
-            (Some(own), _) => own.resolve(variables).map_err(|e| {
-                let of = format!("tensor '{}': tolerance", tensor.name);
-                e.of(of).within("tolerance").within(i).within("tensor")
-            }),
-            (None, Some(of_type)) => of_type.resolve(variables).map_err(|e| {
-                e.of(format_args!("tolerance.{dtype}")).within(dtype.word()).within("tolerance")
-            }),
-            (None, None) => Ok(Tolerance::EXACT),
-        }
-    }
-
-    /// The values of tensor `i` in a workload: those that the workload states, or else the tensor's own.
-    fn values_of(
-        &self,
-        i: usize,
-        workload: &Workload,
-        filled: &Filled,
-    ) -> Result<Option<InputValues>, KeyError> {
-        let tensor = &self.tensor[i];
-        let of = format!("tensor '{}'", tensor.name);
-        let own = |e: KeyError| e.within(i).within("tensor");
-        let (values, stated) = match (workload.text.values.get(&tensor.name), &tensor.values) {
-            _ if tensor.role == TensorRole::Out => return Ok(None),
-            (Some(text), _) => {
-                let place = |e: KeyError| e.within(tensor.name.as_str()).within("values");
-                let place = |e: KeyError| place(e).within(workload.number).within(workload.key);
-                (text.resolve(filled).map_err(|e| place(e.of("values").of(&of)))?, true)
-            }
-            (None, Some(text)) => {
-                let place = |e: KeyError| own(e.of("values").of(&of).within("values"));
-                (text.resolve(filled).map_err(place)?, false)
-            }
-            (None, None) => {
-                let what = "an input needs values, as in values = { normal = { std = 1.0 } }";
-                return Err(own(KeyError::new(what).of(&of)));
-            }
-        };
-        match values
-            .forbids_planting()
-            .filter(|_| tensor.planted.as_ref().is_some_and(|p| !p.kinds().is_empty()))
-        {
-            Some(why) if stated => Err(workload.error(
-                KeyError::new(format!("planted: {why}"))
-                    .of(&of)
-                    .within(tensor.name.as_str())
-                    .within("values"),
-            )),
-            Some(why) => Err(own(KeyError::new(format!("planted: {why}")).of(&of).within("planted"))),
-            None => Ok(Some(values)),
-        }
-    }
 }
 
-/// The bytes of a scalar parameter.
-fn scalar_bytes(s: &ScalarText, variables: &Variables) -> Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
-    match s.dtype.integers() {
-        Some((least, largest)) => {
-            let value = s.value.whole(variables).map_err(|e| format!("{SCALAR_TYPES}: {e}"))?;
-            if !(least..=largest).contains(&value) {
-                return Err(format!(
-                    "{value} does not fit {}, which goes from {least} to {largest}",
-                    s.dtype
-                ));
-            }
-            s.dtype.encode_integer(value, &mut bytes);
-        }
-        None => {
-            let value = s.value.value(variables)?;
-            if value.abs() > s.dtype.largest() {
-                return Err(format!("{} does not fit {}", s.value.shown(value), s.dtype));
-            }
-            s.dtype.encode(value, &mut bytes);
-        }
+/// A shape that `[[keep]]` gave, as a workload.
+fn drawn_workload(drawn: &DrawnShapes, dims: Extents, number: usize) -> WorkloadText {
+    WorkloadText {
+        dims,
+        types: drawn.types.clone(),
+        when: When::Keep,
+        values: drawn.values.clone(),
+        planted: drawn.planted.clone(),
+        drawn_by: Some(number),
     }
-    Ok(bytes)
 }

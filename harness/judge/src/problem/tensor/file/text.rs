@@ -7,6 +7,7 @@ use super::super::spec::TensorRole;
 use super::super::values_text::{NpyFiles, ValuesText};
 use crate::dtype::Dtype;
 use crate::probe::bounds::CacheState;
+use lab_protocol::When;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -33,10 +34,14 @@ pub(super) struct ProblemFile {
     pub held_out: Vec<WorkloadText>,
     #[serde(default)]
     pub keep: Vec<DrawnShapes>,
+    /// The shapes that were drawn as `keep` says; `None` unless the problem is read for the check before a keep.
+    #[serde(skip)]
+    pub drawn: Option<Vec<WorkloadText>>,
     /// Launches in a row after which `inout` tensors are compared.
     #[serde(default = "one_step")]
     pub steps: usize,
     pub cpu_max_cells: Option<usize>,
+    pub graph: Option<bool>,
     #[serde(default)]
     pub cache: CacheState,
     /// The files beside problem.toml.
@@ -136,6 +141,11 @@ pub(super) struct WorkloadText {
     /// The values of these tensors, in place of their own.
     #[serde(default)]
     pub values: BTreeMap<String, ValuesText>,
+    #[serde(default)]
+    pub when: When,
+    /// What is planted into an input in this workload, by its name, in place of what the tensor says.
+    #[serde(default)]
+    pub planted: BTreeMap<String, PlantedText>,
     /// The number of the `[[keep]]` table that drew the shape, from 0; `None` for a workload of the file.
     #[serde(skip)]
     pub drawn_by: Option<usize>,
