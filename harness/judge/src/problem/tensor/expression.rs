@@ -170,6 +170,10 @@ mod tests {
         assert!(power.value(|_| 1000.0).unwrap_err().contains("is infinite"));
         assert!(error(&"(".repeat(100_000)).contains("at most 1000 bytes"));
         assert!(error(&"(".repeat(999)).contains("is not an expression"));
+        let signs = format!("{}rows", "-".repeat(990));
+        assert_eq!(Expression::parse(&signs, &["rows"]).unwrap().value(|_| 7.0), Ok(7.0));
+        let roots = format!("{}rows", "sqrt ".repeat(190));
+        assert!(Expression::parse(&roots, &["rows"]).unwrap().value(|_| 7.0).is_ok_and(|root| root >= 1.0));
         let deep = format!("{}rows{}", "(".repeat(498), ")".repeat(498));
         assert_eq!(Expression::parse(&deep, &["rows"]).unwrap().value(|_| 7.0), Ok(7.0));
     }
