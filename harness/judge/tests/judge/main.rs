@@ -5,6 +5,7 @@
 mod check;
 mod delayed;
 mod faults;
+mod objectives;
 mod problems;
 mod rmsnorm;
 mod sandbox;

@@ -8,6 +8,7 @@ mod expression;
 mod file;
 mod input_values;
 mod launcher;
+mod objective;
 mod planted;
 mod reference;
 mod resident;
@@ -24,6 +25,7 @@ use crate::worker::{ModuleId, Worker};
 use case_data::{Ahead, CaseData, draw, sets};
 use lab_device::{DeviceInfo, ExecutionOrder};
 use launcher::CaseLauncher;
+use objective::Figure;
 use reference::ReferenceKernel;
 use resident::{AcceptedOutputs, Resident, TimedCases};
 use spec::{Case, CaseTensor, ProblemSpec};
@@ -144,6 +146,10 @@ impl Problem for TensorProblem {
     ) -> Result<Correctness, Stop> {
         for entry in self.spec.entries() {
             worker.require_entry(module, entry)?;
+        }
+        // Without this line the measure is throughput_sps, as lab.toml has it.
+        if self.spec.objective.figure != Figure::Samples {
+            cx.out.line("objective", self.spec.objective.figure.key())?;
         }
         let resident = self.resident(cx, worker)?;
         let timed = self.timed(cx)?;

@@ -1,6 +1,7 @@
 //! A checked tensor problem: every name is known, and every shape is a number.
 
 use super::input_values::InputValues;
+use super::objective::Objective;
 use super::planted::{self, Extreme};
 use crate::dtype::Dtype;
 use crate::gates::Tolerance;
@@ -19,6 +20,7 @@ pub struct ProblemSpec {
     pub cpu_max_cells: Option<usize>,
     /// What is in the L2 cache when a timed launch begins.
     pub cache: CacheState,
+    pub objective: Objective,
 }
 
 /// A tensor.
@@ -61,7 +63,7 @@ pub struct ScalarSpec {
 }
 
 /// A workload in one type, in which every extent is a number.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Case {
     /// As in `rows=3 cols=257 T=f16`.
     pub label: String,
