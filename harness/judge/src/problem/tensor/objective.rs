@@ -73,6 +73,21 @@ impl Objective {
         figures
     }
 
+    /// Samples per second of several workloads, as results.tsv has them, also if something else is the measure: so many samples
+    /// as a launch has on the mean, in the seconds that stand for a turn. So they grow as the objective gets better.
+    pub fn throughput(self, cases: &[&Case], times: &[TimingSummary]) -> Option<Measure> {
+        let mean =
+            if self.aggregate == Aggregate::Geometric { Aggregate::Geometric } else { Aggregate::Arithmetic };
+        let samples = mean.of(cases.iter().map(|case| case.samples), Better::Larger)?;
+        let rate = |seconds: &dyn Fn(&TimingSummary) -> Option<f64>| {
+            let turn: Option<Vec<f64>> = times.iter().map(seconds).collect();
+            Some(samples / self.seconds_of_turn(cases, &turn?)?)
+        };
+        let low = rate(&|time| time.interval.map(|(_, high)| high));
+        let high = rate(&|time| time.interval.map(|(low, _)| low));
+        Some(Measure { value: rate(&|time| Some(time.median))?, low, high })
+    }
+
     /// The figure of several workloads, with the interval that follows from theirs; `None` without a workload. The interval
     /// is missing if that of a workload is.
     pub fn measure(self, figure: Figure, cases: &[&Case], times: &[TimingSummary]) -> Option<Measure> {
@@ -149,12 +164,15 @@ mod tests {
             let cases: Vec<&Case> = cases.iter().collect();
             let of = |turn: Vec<f64>| {
                 let times: Vec<TimingSummary> = turn.iter().map(|seconds| time(*seconds)).collect();
-                let figure = objective.measure(figure, &cases, &times).unwrap().value;
-                (objective.seconds_of_turn(&cases, &turn).unwrap(), figure)
+                let found = objective.measure(figure, &cases, &times).unwrap().value;
+                let rate = objective.throughput(&cases, &times).unwrap().value;
+                (objective.seconds_of_turn(&cases, &turn).unwrap(), found, rate)
             };
             let (a, b) = (of(launches.iter().map(|l| l.1).collect()), of(launches.iter().map(|l| l.2).collect()));
             let gain = if figure == Figure::Time { a.1 / b.1 } else { b.1 / a.1 };
             prop_assert!((a.0 / b.0 / gain - 1.0).abs() < 1e-9);
+            prop_assert!((b.2 / a.2 / gain - 1.0).abs() < 1e-9, "results.tsv says the same");
+            prop_assert!(figure != Figure::Samples || (a.2 / a.1 - 1.0).abs() < 1e-9);
         }
     }
 }

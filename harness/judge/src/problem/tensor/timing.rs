@@ -279,7 +279,8 @@ impl Timed for TensorTiming {
     }
 
     fn throughput(&self, turns: &[Vec<f64>]) -> Option<Measure> {
-        self.measure(Figure::Samples, turns)
+        let cases: Vec<&Case> = self.cases().collect();
+        self.spec.objective.throughput(&cases, &self.summaries(turns)?)
     }
 
     fn seconds_of_turn(&self, turn: &[f64]) -> Option<f64> {
@@ -325,7 +326,10 @@ impl Timed for TensorTiming {
 
     fn write(&self, turns: &[Vec<f64>], out: &mut Writer) -> Result<(), Stop> {
         let measure = |figure: Figure| {
-            let measure = self.measure(figure, turns);
+            let measure = match figure {
+                Figure::Samples => self.throughput(turns),
+                Figure::Time | Figure::Tflops | Figure::Gbps => self.measure(figure, turns),
+            };
             measure.ok_or_else(|| Stop::Lab("the device gave no time for a launch".into()))
         };
         let aggregate = self.of_several();
