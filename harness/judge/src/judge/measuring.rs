@@ -257,6 +257,7 @@ impl Measuring<'_> {
             return Ok(TurnOutcome::WrongResult);
         }
         timed.timed.write(&self.times.candidate, cx.out)?;
+        timed.timed.write_once(cx.out)?;
         self.workloads = TimedWorkloads::of(cx, &*timed.timed, &self.times.candidate);
         Ok(TurnOutcome::TimeUp)
     }

@@ -206,6 +206,10 @@ pub trait Timed {
     fn measures(&self) -> Vec<&'static str> {
         vec!["throughput_sps", "kernel_us"]
     }
+    /// Writes the lines that do not depend on the turns. Called once, after the last turn.
+    fn write_once(&self, _out: &mut Writer) -> Result<(), Stop> {
+        Ok(())
+    }
     /// Writes the lines of the measures over these turns.
     fn write(&self, turns: &[Vec<f64>], out: &mut Writer) -> Result<(), Stop>;
 }

@@ -44,8 +44,8 @@ pub struct Workload {
     pub ratio: Option<Measure>,
     /// The verdict on its speed. Never *mixed*.
     pub speed: Option<Speed>,
-    /// Whether its results are right; `None` if the line does not say so.
-    pub correct: Option<bool>,
+    /// What it came to: `pass`, `fail`, `crash` or `not_judged`; `None` if the line does not say so.
+    pub correctness: Option<String>,
 }
 
 /// How many of several workloads have which verdict, and the worst one.
@@ -150,7 +150,7 @@ impl Workload {
             gflops: figure("gflops"),
             ratio,
             speed: value("speed").and_then(Speed::of_word).filter(|speed| *speed != Speed::Mixed),
-            correct: value("correctness").map(|word| word == "pass"),
+            correctness: value("correctness").map(str::to_owned),
         }
     }
 }
@@ -165,7 +165,10 @@ pub fn name(words: &Words, named: usize) -> String {
 /// workloads of one run have the same name. `runs` are the lines of one run or of several that are compared.
 pub fn named_words(runs: &[&[Words]]) -> usize {
     let is_measured = |key: &str, value: &str| {
-        TIMES.contains(&key) || RATES.contains(&key) || matches!(value, "pass" | "fail")
+        TIMES.contains(&key)
+            || RATES.contains(&key)
+            || key == "correctness"
+            || matches!(value, "pass" | "fail")
     };
     let before = |words: &Words| words.iter().take_while(|(key, value)| !is_measured(key, value)).count();
     let all = || runs.iter().copied().flatten();
@@ -241,6 +244,7 @@ speed_ratio: 1.01 low=1.008 high=1.012
         let name_of = |log: &str| {
             Report::read(log).workload_figures().into_iter().map(|w| w.name).collect::<Vec<_>>().join(", ")
         };
+        assert_eq!(name_of("workload: n=1 correctness=crash\nworkload: n=2 correctness=pass\n"), "n=1, n=2");
         assert_eq!(name_of("workload: n=1 T=f32 kernel_us=1 gbps=2\n"), "n=1 T=f32");
         assert_eq!(
             name_of("workload: kernel_us=1 n=1\nworkload: kernel_us=1 n=2\n"),

@@ -9,6 +9,7 @@ mod file;
 mod input_values;
 mod launcher;
 mod objective;
+mod outcomes;
 mod planted;
 mod reference;
 mod resident;
@@ -26,6 +27,7 @@ use case_data::{Ahead, CaseData, draw, sets};
 use lab_device::{DeviceInfo, ExecutionOrder};
 use launcher::CaseLauncher;
 use objective::Figure;
+use outcomes::{CaseOutcome, CaseOutcomes};
 use reference::ReferenceKernel;
 use resident::{AcceptedOutputs, Resident, TimedCases};
 use spec::{Case, CaseTensor, ProblemSpec};
@@ -151,40 +153,11 @@ impl Problem for TensorProblem {
         if self.spec.objective.figure != Figure::Samples {
             cx.out.line("objective", self.spec.objective.figure.key())?;
         }
-        let resident = self.resident(cx, worker)?;
-        let timed = self.timed(cx)?;
-        let mut tally = GateTally::new(&self.spec);
-        for (done, index) in self.chosen.iter().enumerate() {
-            cx.out.progress(done as u64, self.chosen.len() as u64)?;
-            tally.begin_case();
-            let at = timed.iter().position(|(timed, _)| timed == index);
-            let mut check = CaseCheck { spec: &self.spec, resident: &resident, module, tally: &mut tally };
-            match at {
-                Some(at) => {
-                    let accepted = Some((at, &self.accepted));
-                    check.run(&resident.launchers[at], &timed[at].1, accepted, cx, worker)?;
-                }
-                None => {
-                    let drawn = self.ahead.remove(index).map_or_else(
-                        || draw(&self.spec, *index, &mut self.reference, cx.device, cx.seed),
-                        Ok,
-                    )?;
-                    let launcher = CaseLauncher::set_up(&self.spec, *index, worker, &drawn.sets)?;
-                    check.run(&launcher, &drawn, None, cx, worker)?;
-                    launcher.take_down(worker)?;
-                }
-            }
-            // After each case, so that the gates of a long problem show while it runs.
-            let last = tally.breached() || done + 1 == self.chosen.len();
-            tally.write(&self.spec, last, cx.out)?;
-            if tally.breached() {
-                // On the emulated device the store may have damaged the worker itself.
-                cx.out.text("a store out of bounds may have damaged the worker: verification stops")?;
-                return Ok(Correctness::Fail);
-            }
-        }
-        cx.out.progress(self.chosen.len() as u64, self.chosen.len() as u64)?;
-        Ok(tally.verdict())
+        let mut outcomes = CaseOutcomes::new(&self.chosen);
+        let mut present = None;
+        let verdict = self.verify_cases(cx, worker, module, &mut outcomes, &mut present);
+        outcomes.write_unless_passed(&self.spec, &verdict, present, cx.out)?;
+        verdict
     }
 
     fn set_up(
@@ -257,10 +230,10 @@ impl Problem for TensorProblem {
             let case = &self.spec.cases[*index];
             let sets = vec![launcher::draw(&self.spec, case, cx.seed, 0)];
             let expected = match &mut self.reference {
-                Some(reference) => vec![reference.expect(&self.spec, *index, &sets[0])?],
+                Some(reference) => vec![reference.expect(&self.spec, *index, &sets[0])?.outputs],
                 None => Vec::new(),
             };
-            let drawn = CaseData { sets, expected };
+            let drawn = CaseData { sets, expected, after_steps: Vec::new() };
             let launcher = CaseLauncher::set_up(&self.spec, *index, worker, &drawn.sets)?;
             launcher.launch(worker, module, 0, &drawn.sets, ExecutionOrder::Forward)?;
             let got = launcher.outputs(worker, 0)?;
@@ -275,6 +248,55 @@ impl TensorProblem {
     /// The path of problem.toml.
     fn path(&self) -> PathBuf {
         self.folder.join("problem.toml")
+    }
+
+    /// [`Problem::verify`] after the entries were found. `present` is the position of the case that is judged.
+    fn verify_cases(
+        &mut self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        module: ModuleId,
+        outcomes: &mut CaseOutcomes,
+        present: &mut Option<usize>,
+    ) -> Result<Correctness, Stop> {
+        let resident = self.resident(cx, worker)?;
+        let timed = self.timed(cx)?;
+        let mut tally = GateTally::new(&self.spec);
+        for (done, index) in self.chosen.iter().enumerate() {
+            cx.out.progress(done as u64, self.chosen.len() as u64)?;
+            *present = Some(done);
+            let failures = tally.failures();
+            tally.begin_case();
+            let at = timed.iter().position(|(timed, _)| timed == index);
+            let mut check = CaseCheck { spec: &self.spec, resident: &resident, module, tally: &mut tally };
+            match at {
+                Some(at) => {
+                    let accepted = Some((at, &self.accepted));
+                    check.run(&resident.launchers[at], &timed[at].1, accepted, cx, worker)?;
+                }
+                None => {
+                    let drawn = self.ahead.remove(index).map_or_else(
+                        || draw(&self.spec, *index, &mut self.reference, cx.device, cx.seed),
+                        Ok,
+                    )?;
+                    let launcher = CaseLauncher::set_up(&self.spec, *index, worker, &drawn.sets)?;
+                    check.run(&launcher, &drawn, None, cx, worker)?;
+                    launcher.take_down(worker)?;
+                }
+            }
+            let is_right = tally.failures() == failures;
+            outcomes.set(done, if is_right { CaseOutcome::Pass } else { CaseOutcome::Fail });
+            // After each case, so that the gates of a long problem show while it runs.
+            let last = tally.breached() || done + 1 == self.chosen.len();
+            tally.write(&self.spec, last, cx.out)?;
+            if tally.breached() {
+                // On the emulated device the store may have damaged the worker itself.
+                cx.out.text("a store out of bounds may have damaged the worker: verification stops")?;
+                return Ok(Correctness::Fail);
+            }
+        }
+        cx.out.progress(self.chosen.len() as u64, self.chosen.len() as u64)?;
+        Ok(tally.verdict())
     }
 
     fn timed_cases(&self) -> Vec<usize> {
