@@ -5,6 +5,7 @@
 mod check;
 mod delayed;
 mod faults;
+mod objectives;
 mod planted;
 mod problems;
 mod rmsnorm;

@@ -8,6 +8,7 @@ mod expression;
 mod file;
 mod input_values;
 mod launcher;
+mod objective;
 mod outcomes;
 mod planted;
 mod reference;
@@ -26,6 +27,7 @@ use case_data::{Ahead, CaseData, Part, draw, planted_sets, sets};
 use lab_device::{DeviceInfo, ExecutionOrder};
 use lab_protocol::When;
 use launcher::CaseLauncher;
+use objective::Figure;
 use outcomes::{CaseOutcome, CaseOutcomes};
 use reference::ReferenceKernel;
 use resident::{AcceptedOutputs, Resident, TimedCases};
@@ -164,6 +166,10 @@ impl Problem for TensorProblem {
     ) -> Result<Correctness, Stop> {
         for entry in self.spec.entries() {
             worker.require_entry(module, entry)?;
+        }
+        // Without this line the measure is throughput_sps, as lab.toml has it.
+        if self.spec.objective.figure != Figure::Samples {
+            cx.out.line("objective", self.spec.objective.figure.key())?;
         }
         let mut outcomes = CaseOutcomes::new(&self.chosen);
         let mut present = None;

@@ -1,6 +1,7 @@
 //! A checked tensor problem: every name is known, and every shape is a number.
 
 use super::input_values::InputValues;
+use super::objective::Objective;
 use super::planted::Planting;
 use crate::dtype::Dtype;
 use crate::gates::Tolerance;
@@ -25,6 +26,7 @@ pub struct ProblemSpec {
     pub graph: bool,
     /// What is in the L2 cache when a timed launch begins.
     pub cache: CacheState,
+    pub objective: Objective,
 }
 
 /// A tensor.
@@ -62,7 +64,7 @@ pub struct ScalarSpec {
 }
 
 /// A workload in one type, in which every extent is a number.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Case {
     /// As in `rows=3 cols=257 T=f16`.
     pub label: String,
@@ -83,9 +85,10 @@ pub struct Case {
 }
 
 /// Which table of problem.toml a case comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
     /// `[[workload]]`
+    #[default]
     Workload,
     /// `[[held_out]]`
     HeldOut,

@@ -2,11 +2,13 @@
 
 use super::super::drawn_shapes::{DrawnShapes, Extents};
 use super::super::input_values::InputValues;
+use super::super::objective::Figure;
 use super::super::planted::PlantedText;
 use super::super::spec::TensorRole;
 use crate::dtype::Dtype;
 use crate::probe::bounds::CacheState;
 use lab_protocol::When;
+use lab_stats::aggregate::Aggregate;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -119,7 +121,12 @@ pub(super) fn all() -> f64 {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ObjectiveText {
-    pub samples: String,
+    /// Needed if the measure is samples per second.
+    pub samples: Option<String>,
+    #[serde(default)]
+    pub measure: Figure,
+    #[serde(default)]
+    pub aggregate: Aggregate,
 }
 
 #[derive(Clone, Deserialize)]
