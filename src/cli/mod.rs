@@ -1,5 +1,6 @@
 //! The command line: one module for each subcommand.
 
+mod bench;
 mod check;
 mod clean;
 mod completions;
@@ -96,8 +97,9 @@ enum Command {
     /// Find invalid memory accesses and races in the present bytes; gives no verdict
     Check(check::CheckArgs),
     /// Judge the present bytes with the warm-up, iterations and trials of lab.toml
-    #[command(visible_alias = "bench")]
     Measure(run::RunArgs),
+    /// Measure all workloads in several independent runs by a fixed discipline; decides nothing
+    Bench(bench::BenchArgs),
     /// Keep the last run: commit the bytes it judged and write its row
     Keep(decide::KeepArgs),
     /// Discard the last run: put the incumbent back on disk; the attempt stays under refs/lab
@@ -153,6 +155,7 @@ pub fn main() -> ExitCode {
             Command::Run(_)
                 | Command::Check(_)
                 | Command::Measure(_)
+                | Command::Bench(_)
                 | Command::Keep(_)
                 | Command::Probe(_)
                 | Command::Harness(_)
@@ -175,6 +178,7 @@ fn command(cli: Cli) -> ExitCode {
         Some(Command::Run(options)) => return run::main(&options),
         Some(Command::Check(options)) => return check::main(&options),
         Some(Command::Measure(options)) => return measure::main(&options),
+        Some(Command::Bench(options)) => return bench::main(&options),
         Some(Command::Supervise(options)) => return run::supervise(&options),
         Some(Command::Probe(options)) => return probe::main(&options),
         Some(Command::Harness(options)) => return harness::main(*options),

@@ -192,8 +192,7 @@ impl RunIndex {
         let (seen, decided) = decision_lock::changed_since(self.store.files(), &self.lab_dir, self.seen);
         self.seen = seen;
         // Taken before the folder is listed: a run that comes in between is found by the next refresh.
-        let files = self.store.files().clone();
-        let listed = stamp(&files, self.store.runs());
+        let listed = stamp(self.store.files(), self.store.runs());
         if listed.is_none() || self.listed != listed {
             self.ids = listing::runs(&self.store, self.known.keys().copied());
             self.listed = listed;
@@ -203,6 +202,7 @@ impl RunIndex {
                 self.damaged.retain(|id, _| here.contains(id));
             }
         }
+        let runs = self.store.open_to_look();
         let mut known = self.known.iter().rev().peekable();
         let mut changed = Vec::new();
         for (at, &id) in self.ids.iter().enumerate() {
@@ -210,7 +210,7 @@ impl RunIndex {
             let known = known.next_if(|(other, _)| **other == id).map(|(_, known)| known);
             let stays =
                 |known: &Known| known.has_verdict() && decided.as_ref().is_some_and(|ids| !ids.contains(&id));
-            let stamp = || stamp(&files, &self.store.record(id));
+            let stamp = || RunStore::stamp(runs.as_ref()?, id);
             let is_unchanged = match (known, self.damaged.get(&id)) {
                 (Some(known), _) if at < NEWEST => stays(known) && Some(known.stamp) == stamp(),
                 (Some(known), _) => stays(known),

@@ -88,7 +88,7 @@ impl TensorTiming {
         self.prepare(worker, at, sets)?;
         let launcher = &self.resident.launchers[at];
         let launch = |set: &usize| launcher.launch_of(self.module, *set, ExecutionOrder::Forward);
-        let seconds = worker.replay(sets.iter().map(launch).collect(), self.flush())?;
+        let seconds = worker.replay(sets.iter().map(launch).collect(), self.flush(), self.spec.graph)?;
         self.compare(worker, at, sets, out)?;
         Ok(seconds / sets.len() as f64)
     }
@@ -319,6 +319,7 @@ impl Timed for TensorTiming {
             for (at, (case, seconds)) in self.cases().zip(&summaries).enumerate() {
                 write_workload(case, seconds, self.latency(at), out)?;
             }
+            out.line("launched_as", self.resident.submission.word())?;
         }
         let us = |seconds: &dyn Fn(&TimingSummary) -> Option<f64>| {
             let each: Option<Vec<f64>> = summaries.iter().map(seconds).collect();
