@@ -82,6 +82,9 @@ pub struct HarnessArgs {
     /// Untimed launches at the beginning of each process
     #[arg(long, default_value = "3", requires = "trials")]
     warm_up: usize,
+    /// With --trials: measure the kernel alone, every workload with exactly these launches, as `lab bench` does
+    #[arg(long, requires = "trials", conflicts_with_all = ["held_out", "check", "incumbent"])]
+    bench: bool,
     /// Prepare, then judge when a line arrives on stdin
     #[arg(long, hide = true)]
     standby: bool,
@@ -127,11 +130,13 @@ pub fn main(given: HarnessArgs) -> ExitCode {
     options.check = given.check.then_some(given.tools);
     options.incumbent = given.incumbent;
     let HarnessArgs { iterations, warm_up, .. } = given;
+    let trials = given.trials.map(|trials| Trials { warm_up, iterations, trials });
+    options.discipline = trials.filter(|_| given.bench);
     options.plan = Plan {
         budget: Duration::from_millis(given.budget_ms),
         same_within: given.same_within / 100.0,
         half_width: given.narrow / 100.0,
-        trials: given.trials.map(|trials| Trials { warm_up, iterations, trials }),
+        trials,
     };
     code(judge::main(options, given.standby))
 }

@@ -1,5 +1,6 @@
 //! The command line: one module for each subcommand.
 
+mod bench;
 mod check;
 mod clean;
 mod completions;
@@ -14,6 +15,7 @@ mod interrupt;
 mod json;
 mod log;
 mod measure;
+mod new;
 mod output;
 mod probe;
 mod restore;
@@ -88,13 +90,16 @@ struct JsonArg {
 enum Command {
     /// Write a lab.toml for the kernel and the harness in this folder
     Init(init::InitArgs),
+    /// Write a new problem from a template: problem.toml, reference.cu, kernel.cu and README.md
+    New(new::NewArgs),
     /// Judge the present bytes of the kernel once
     Run(run::RunArgs),
     /// Find invalid memory accesses and races in the present bytes; gives no verdict
     Check(check::CheckArgs),
     /// Judge the present bytes with the warm-up, iterations and trials of lab.toml
-    #[command(visible_alias = "bench")]
     Measure(run::RunArgs),
+    /// Measure all workloads in several independent runs by a fixed discipline; decides nothing
+    Bench(bench::BenchArgs),
     /// Keep the last run: commit the bytes it judged and write its row
     Keep(decide::KeepArgs),
     /// Discard the last run: put the incumbent back on disk; the attempt stays under refs/lab
@@ -110,7 +115,7 @@ enum Command {
     /// Fetch the commits and records of other clones' experiments from a bundle, a remote or a repository
     Fetch(fetch::FetchArgs),
     /// Pack git's loose objects, which take many times the space of a pack; removes none
-    Clean,
+    Clean(JsonArg),
     /// Put the kernel of an experiment or a commit on disk
     Restore(restore::RestoreArgs),
     /// Check git, compiler, driver, terminal and file watching, and say how to mend what is missing
@@ -118,7 +123,7 @@ enum Command {
     /// Measure the device: memory, L2, arithmetic, launch and exchange times
     Probe(probe::ProbeArgs),
     /// Allow the harness command of this lab.toml to run, and kernels where Linux cannot confine them
-    Trust,
+    Trust(JsonArg),
     /// List the colour schemes, or show one in this terminal
     Theme(theme::ThemeArgs),
     /// Print a completion script for a shell
@@ -150,6 +155,7 @@ pub fn main() -> ExitCode {
             Command::Run(_)
                 | Command::Check(_)
                 | Command::Measure(_)
+                | Command::Bench(_)
                 | Command::Keep(_)
                 | Command::Probe(_)
                 | Command::Harness(_)
@@ -172,23 +178,25 @@ fn command(cli: Cli) -> ExitCode {
         Some(Command::Run(options)) => return run::main(&options),
         Some(Command::Check(options)) => return check::main(&options),
         Some(Command::Measure(options)) => return measure::main(&options),
+        Some(Command::Bench(options)) => return bench::main(&options),
         Some(Command::Supervise(options)) => return run::supervise(&options),
         Some(Command::Probe(options)) => return probe::main(&options),
         Some(Command::Harness(options)) => return harness::main(*options),
         Some(Command::HarnessCompiler) => return harness::compiler(),
         Some(Command::HarnessWorker) => return harness::worker(),
         Some(Command::Init(options)) => init::main(&options),
+        Some(Command::New(options)) => new::main(&options),
         Some(Command::Keep(options)) => decide::keep(&options),
         Some(Command::Discard(options)) => decide::discard(&options),
         Some(Command::Undo(options)) => undo::main(&options),
         Some(Command::Rules(options)) => rules::main(&options),
         Some(Command::Describe(options)) => describe::main(&options),
         Some(Command::Log(options)) => log::main(&options),
-        Some(Command::Clean) => clean::main(),
+        Some(Command::Clean(options)) => clean::main(&options),
         Some(Command::Fetch(options)) => fetch::main(&options),
         Some(Command::Restore(options)) => restore::main(&options),
         Some(Command::Doctor(options)) => doctor::main(&options),
-        Some(Command::Trust) => trust::main(),
+        Some(Command::Trust(options)) => trust::main(&options),
         Some(Command::Theme(options)) => theme::main(&options),
         Some(Command::Completions(options)) => return completions::main(&options, Cli::command()),
     };

@@ -4,7 +4,8 @@
 use lab_core::decide::{Decided, Refusal, Undone};
 use lab_core::message::Message;
 use lab_core::project::Project;
-use lab_core::project::{kernels, trust};
+use lab_core::project::kernels::KernelList;
+use lab_core::project::trust;
 use lab_core::repo::{Marks, Repo};
 use lab_core::run::RunId;
 use lab_core::run::experiment::Status;
@@ -180,7 +181,9 @@ impl RepositoryThread {
             RepositoryRequest::Trust(request) => {
                 RepositoryReply::Trusted(trust::grant(&request).map_err(in_one_line))
             }
-            RepositoryRequest::Kernels => RepositoryReply::Kernels(kernels::kernels(&project.root)),
+            RepositoryRequest::Kernels => {
+                RepositoryReply::Kernels(KernelList::of(&project.root, &project.problem_dir).find())
+            }
             RepositoryRequest::Reopen => self.reopen(),
         }
     }

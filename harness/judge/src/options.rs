@@ -1,6 +1,6 @@
 //! What a judge is asked to do.
 
-use crate::measure::plan::Plan;
+use crate::measure::plan::{Plan, Trials};
 use crate::process::child::Program;
 use lab_device::Sanitizer;
 use lab_protocol::CompileOptions;
@@ -56,6 +56,8 @@ pub struct JudgeOptions {
     pub incumbent: Option<PathBuf>,
     /// How long to measure.
     pub plan: Plan,
+    /// Measures the candidate alone, with exactly these launches, instead of by `plan`: what `lab bench` asks for.
+    pub discipline: Option<Trials>,
     /// The program that is started as the compiler process.
     pub compiler: Program,
     /// The program that is started as the worker process.
@@ -87,6 +89,7 @@ impl JudgeOptions {
             seed: None,
             incumbent: None,
             plan: Plan::default(),
+            discipline: None,
             compiler: Program::this(&["harness-compiler"]),
             worker: Program::this(&["harness-worker"]),
         }

@@ -66,8 +66,15 @@ fn word(value: u32) -> LaunchArg {
 
 fn launch(worker: &mut Worker, module: ModuleId, entry: &str, args: &[LaunchArg], shape: [u32; 2]) -> f64 {
     let dims = bytemuck::cast_slice(&shape).to_vec();
-    let launch =
-        Launch { module, entry: entry.into(), args: args.to_vec(), dims, order: ExecutionOrder::Forward };
+    let launch = Launch {
+        module,
+        entry: entry.into(),
+        args: args.to_vec(),
+        dims,
+        order: ExecutionOrder::Forward,
+        tensors: Vec::new(),
+        scratch: String::new(),
+    };
     worker.launch(&launch).unwrap()
 }
 

@@ -51,6 +51,12 @@ pub fn complain_styled(text: &str) {
     let _ = io::stderr().lock().write_all(lines.as_bytes());
 }
 
+/// Replaces the line that the cursor of stderr's terminal stands in, for progress. The text must be shorter than the terminal is
+/// wide; an empty text removes the line.
+pub fn replace_line(text: &str) {
+    let _ = io::stderr().lock().write_all(format!("\r\x1b[2K{}", escape_invisible(text)).as_bytes());
+}
+
 /// Whether stdout is a terminal.
 pub fn stdout_is_terminal() -> bool {
     io::stdout().is_terminal()

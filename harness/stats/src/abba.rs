@@ -42,8 +42,11 @@ const WIDENED: f64 = 1.25;
 /// wide for its few degrees of freedom alone.
 const MANY_BLOCKS: usize = 6;
 
+/// From this many trials on the interval is that of their centres.
+const ENOUGH_TRIALS: usize = 3;
+
 /// How much wider the interval is if something disturbed the measurement.
-const DISTURBED: f64 = 2.0;
+pub(crate) const DISTURBED: f64 = 2.0;
 
 /// Candidate's speed over incumbent's.
 ///
@@ -70,10 +73,32 @@ impl Ratio {
     /// three or more trials, the interval is that of the trials' centres: what differs from process to process is not
     /// an error of a single pair (T. Kalibera and R. Jones, Rigorous Benchmarking in Reasonable Time, ISMM 2013).
     pub fn of(trials: &[Vec<f64>]) -> Option<Ratio> {
-        const ENOUGH: usize = 3;
         let blocks = trials.iter().map(Vec::len).sum::<usize>() / 2;
-        let centres: Vec<f64> = trials.iter().filter_map(|t| Some(centre::centre(t)?.value)).collect();
-        let log = if centres.len() >= ENOUGH { centre::centre(&centres) } else { of_pairs(&trials.concat()) };
+        let centres = centres(trials);
+        let log = if centres.len() >= ENOUGH_TRIALS {
+            centre::centre(&centres)
+        } else {
+            of_pairs(&trials.concat())
+        };
+        Some(Ratio { log: log?, blocks })
+    }
+
+    /// The ratio with an interval that the part `missed` of all measurements miss, for one of several ratios that are
+    /// judged together ([`crate::several`]): 0.05 / 54 for one of 54.
+    ///
+    /// Far out in the tails every degree of freedom counts. So this interval has those of the blocks, also with few of
+    /// them, and is wider than that of [`Ratio::of`] even for the same `missed`.
+    pub fn of_one_among_several(trials: &[Vec<f64>], missed: f64) -> Option<Ratio> {
+        let blocks = trials.iter().map(Vec::len).sum::<usize>() / 2;
+        let centres = centres(trials);
+        let log = if centres.len() >= ENOUGH_TRIALS {
+            centre::centre_at(&centres, missed)
+        } else {
+            let pairs = trials.concat();
+            let of_pairs = centre::centre_at(&pairs, missed)?;
+            let of_blocks = centre::centre_at(&means(&pairs), missed).map_or(f64::INFINITY, |c| c.half_width);
+            Some(Centre { half_width: of_pairs.half_width.max(of_blocks) * WIDENED, ..of_pairs })
+        };
         Some(Ratio { log: log?, blocks })
     }
 
@@ -114,6 +139,16 @@ impl Ratio {
     }
 }
 
+/// The centre of each trial that has one.
+fn centres(trials: &[Vec<f64>]) -> Vec<f64> {
+    trials.iter().filter_map(|trial| Some(centre::centre(trial)?.value)).collect()
+}
+
+/// The mean of each block's two pairs.
+fn means(pairs: &[f64]) -> Vec<f64> {
+    pairs.as_chunks::<2>().0.iter().map(|&[a, b]| f64::midpoint(a, b)).collect()
+}
+
 /// The centre of the pairs' log ratios, with an interval that holds the truth in 95 of 100 measurements also if a pair
 /// resembles the other pair of its block, and if the measurement stopped because the interval was narrow.
 ///
@@ -122,7 +157,7 @@ impl Ratio {
 /// less, so the wider one of the two counts.
 fn of_pairs(pairs: &[f64]) -> Option<Centre> {
     let of_pairs = centre::centre(pairs)?;
-    let blocks: Vec<f64> = pairs.as_chunks::<2>().0.iter().map(|&[a, b]| f64::midpoint(a, b)).collect();
+    let blocks = means(pairs);
     let of_blocks = centre::centre(&blocks).map_or(f64::INFINITY, |c| c.half_width);
     let of_blocks = match blocks.len() {
         0 | 1 => 0.0,

@@ -8,7 +8,8 @@
 //! freedom for each number that is kept. So a launch that something else held up moves neither centre nor interval.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
-use std::sync::OnceLock;
+use std::cell::RefCell;
+use std::collections::HashMap;
 
 /// From this many numbers on the outermost are left out. With fewer, the interval from three degrees of freedom would
 /// be wider for it.
@@ -17,8 +18,8 @@ const TRIMMED_FROM: usize = 10;
 /// The part that is left out at either end.
 const TRIM: f64 = 0.2;
 
-/// 2.5 % lie outside the interval on either side.
-const UPPER: f64 = 0.975;
+/// The part of the measurements whose interval may miss the truth: 5 %, half of them on either side.
+pub const MISSED: f64 = 0.05;
 
 /// A centre and half the width of its 95 % interval, which is infinite for a single number. Both in the unit of the
 /// numbers.
@@ -44,6 +45,11 @@ impl Centre {
 
 /// Returns the centre; `None` without a number, or if one is infinite or NaN.
 pub fn centre(values: &[f64]) -> Option<Centre> {
+    centre_at(values, MISSED)
+}
+
+/// The same with an interval that misses the truth in the part `missed` of all measurements: 0.05 for a 95 % interval.
+pub fn centre_at(values: &[f64], missed: f64) -> Option<Centre> {
     if values.is_empty() || values.iter().any(|v| !v.is_finite()) {
         return None;
     }
@@ -53,7 +59,9 @@ pub fn centre(values: &[f64]) -> Option<Centre> {
     let cut = if n < TRIMMED_FROM { 0 } else { (TRIM * n as f64) as usize };
     let kept = &sorted[cut..n - cut];
     let value = mean(kept);
-    let Some(t) = student(kept.len() - 1) else { return Some(Centre { value, half_width: f64::INFINITY }) };
+    let Some(t) = student(kept.len() - 1, missed) else {
+        return Some(Centre { value, half_width: f64::INFINITY });
+    };
 
     // Winsorized: each number that was left out counts like the outermost one that was kept.
     let (low, high) = (kept[0], kept[kept.len() - 1]);
@@ -68,18 +76,29 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The quantile of Student's distribution, infinite without a degree of freedom.
+/// The quantile of Student's distribution for a 95 % interval, infinite without a degree of freedom.
 pub(crate) fn quantile(degrees: usize) -> f64 {
-    student(degrees).unwrap_or(f64::INFINITY)
+    student(degrees, MISSED).unwrap_or(f64::INFINITY)
 }
 
-/// The quantile of Student's distribution; `None` without a degree of freedom. Finding one takes many steps, and it
-/// is needed after every block, so the first ones are kept.
-fn student(degrees: usize) -> Option<f64> {
-    static KEPT: [OnceLock<f64>; 1024] = [const { OnceLock::new() }; 1024];
+/// Most quantiles that a thread keeps. Ratios of many workloads need many.
+const KEPT: usize = 4096;
+
+thread_local! {
+    /// Quantiles by degrees of freedom and the bits of `missed`.
+    static QUANTILES: RefCell<HashMap<(usize, u64), f64>> = RefCell::default();
+}
+
+/// The quantile of Student's distribution; `None` without a degree of freedom. Finding one takes many steps, and the same
+/// ones are needed after every block, so they are kept.
+fn student(degrees: usize, missed: f64) -> Option<f64> {
     let t = StudentsT::new(0.0, 1.0, degrees as f64).ok()?;
-    let find = || t.inverse_cdf(UPPER);
-    Some(KEPT.get(degrees).map_or_else(find, |kept| *kept.get_or_init(find)))
+    QUANTILES.with_borrow_mut(|kept| {
+        if kept.len() >= KEPT {
+            kept.clear();
+        }
+        Some(*kept.entry((degrees, missed.to_bits())).or_insert_with(|| t.inverse_cdf(1.0 - missed / 2.0)))
+    })
 }
 
 #[cfg(test)]
@@ -91,9 +110,13 @@ mod tests {
     fn quantiles_are_those_of_the_published_table() {
         // D. C. Montgomery, Design and Analysis of Experiments, table II, α = 0.025.
         for (degrees, t) in [(1, 12.706), (2, 4.303), (3, 3.182), (5, 2.571), (10, 2.228), (30, 2.042)] {
-            assert!((student(degrees).unwrap() - t).abs() < 5e-4, "{degrees}: {:?}", student(degrees));
+            assert!((student(degrees, MISSED).unwrap() - t).abs() < 5e-4, "{degrees}");
         }
-        assert_eq!(student(0), None);
+        assert_eq!(student(0, MISSED), None);
+        // The same table, α = 0.0005: an interval that one measurement in a thousand misses.
+        for (degrees, t) in [(2, 31.598), (5, 6.869), (10, 4.587)] {
+            assert!((student(degrees, 0.001).unwrap() - t).abs() < 2e-3, "{degrees}");
+        }
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | [`centre`](mod@centre) | the centre of a few numbers, with a 95 % interval |
 //! | [`abba`] | two kernels timed in turns, and the ratio of their speeds |
+//! | [`aggregate`] | the one figure of several workloads: geometric mean, arithmetic mean or worst |
+//! | [`several`] | the verdicts on several workloads, corrected for their number |
 //! | [`speed`] | the rule that turns a ratio into *faster*, *slower*, *same* or *undecided* |
 //!
 //! The built-in harness uses them while it measures. `lab-protocol` uses them for the `turns:` lines of a harness of
@@ -11,5 +13,7 @@
 #![forbid(unsafe_code)]
 
 pub mod abba;
+pub mod aggregate;
 pub mod centre;
+pub mod several;
 pub mod speed;

@@ -42,11 +42,37 @@ pub enum Speed {
     Same,
     /// The measurement shows none of the three.
     Undecided,
+    /// Of several workloads one is slower, and the whole or another workload is not. See [`Speed::of_whole`]. The rule gives
+    /// this verdict to no single ratio.
+    Mixed,
 }
 
 impl Speed {
     /// Every verdict.
-    pub const ALL: [Speed; 4] = [Speed::Faster, Speed::Slower, Speed::Same, Speed::Undecided];
+    pub const ALL: [Speed; 5] = [Speed::Faster, Speed::Slower, Speed::Same, Speed::Undecided, Speed::Mixed];
+
+    /// The verdict on a whole of several workloads: `aggregate` is the verdict on their aggregate, `each` those on the
+    /// workloads.
+    ///
+    /// A slower workload makes the whole *mixed*, unless the aggregate is *slower* too and no workload is *faster*: that
+    /// kernel is plainly slower.
+    ///
+    /// ```
+    /// use lab_stats::speed::Speed::{self, *};
+    ///
+    /// assert_eq!(Speed::of_whole(Faster, &[Faster, Same]), Faster);
+    /// assert_eq!(Speed::of_whole(Faster, &[Faster, Slower]), Mixed);
+    /// assert_eq!(Speed::of_whole(Slower, &[Same, Slower]), Slower);
+    /// assert_eq!(Speed::of_whole(Slower, &[Faster, Slower]), Mixed);
+    /// ```
+    pub fn of_whole(aggregate: Speed, each: &[Speed]) -> Speed {
+        let any = |wanted: Speed| each.contains(&wanted);
+        match aggregate {
+            _ if !any(Speed::Slower) => aggregate,
+            Speed::Slower if !any(Speed::Faster) => Speed::Slower,
+            _ => Speed::Mixed,
+        }
+    }
 
     /// The word in the line `speed:`.
     pub fn word(self) -> &'static str {
@@ -55,6 +81,7 @@ impl Speed {
             Speed::Slower => "slower",
             Speed::Same => "same",
             Speed::Undecided => "undecided",
+            Speed::Mixed => "mixed",
         }
     }
 

@@ -1,5 +1,6 @@
 //! The objects that commands print with `--json`. docs/json.md explains them, docs/json.schema.json is their schema.
 
+pub mod bench;
 pub mod decision;
 pub mod experiment;
 pub mod run;

@@ -57,6 +57,7 @@ pub fn decide(record: &Record, incumbent: Option<&str>) -> AutoDecision {
         None => leave("it was not timed in turns with the incumbent"),
         Some(Speed::Faster) => AutoDecision::Keep,
         Some(Speed::Slower | Speed::Same) => AutoDecision::Discard,
+        Some(Speed::Mixed) => leave("the result is mixed: some workloads are slower"),
         Some(Speed::Undecided) => {
             leave("the verdict on speed is undecided: measure longer with `lab measure`")
         }

@@ -12,10 +12,10 @@ use crate::run::{Ending, RunId, RunStart};
 use crate::runner::duplicate::{self, Duplicate};
 use crate::runner::event::RunEvent;
 use crate::runner::follow::Follow;
-use crate::runner::log_link;
 use crate::runner::process::{self, Control, RunningProcess};
 use crate::runner::spec::{RunSpec, limits, with_incumbent, withheld};
 use crate::runner::standby::Standby;
+use crate::runner::{log_link, python_package};
 use crate::store::signature;
 use crate::store::{RunIndex, RunStore, RunSummary};
 use anyhow::{Context, Result};
@@ -33,6 +33,7 @@ use std::time::Instant;
 /// files.
 const TREE: &str = "tree";
 const INCUMBENT: &str = "incumbent";
+const PYTHON: &str = "python";
 
 /// A run with its folder, its snapshot and its first record on disk.
 pub(super) struct Announced<'a> {
@@ -177,7 +178,7 @@ impl<'a> Announced<'a> {
             // The verdict stands, but nobody can decide the run: later commands do not find its record.
             verdict.caveats.push(format!("this verdict is not recorded: {error:#}"));
         }
-        for copies in [TREE, INCUMBENT] {
+        for copies in [TREE, INCUMBENT, PYTHON] {
             // A copy that stays costs disk space and nothing else.
             let _ = self.store.files().remove_dir_all(&folder.join(copies));
         }
@@ -215,7 +216,15 @@ impl<'a> Announced<'a> {
                 self.caveat(format!("the harness did not get the incumbent: {error:#}"));
             }
             let file = Some(incumbent.join(&project.kernel_name)).filter(|file| file.is_file());
-            return process::start(spec.external(project, line, &folder, file.as_deref()), Stdio::null());
+            let mut command = spec.external(project, line, &folder, file.as_deref());
+            match python_package::write(self.store.files(), &folder.join(PYTHON)) {
+                Ok(()) => command.env("PYTHONPATH", python_package::search_path(&folder.join(PYTHON))),
+                Err(error) => {
+                    self.caveat(format!("the harness did not get the Python package lab_harness: {error}"));
+                    &mut command
+                }
+            };
+            return process::start(command, Stdio::null());
         }
         if let Some(text) = withheld(project) {
             self.follow.say(&text);

@@ -109,7 +109,7 @@ pub(super) fn begin<'a>(
 }
 
 /// Checks that a run may start, and returns its inputs. Writes nothing.
-fn inputs_of(project: &Project, spec: &RunSpec) -> Result<Arc<Inputs>, NotRun> {
+pub(crate) fn inputs_of(project: &Project, spec: &RunSpec) -> Result<Arc<Inputs>, NotRun> {
     if let Trust::Needed(request) = trust::check(project, || spec.unconfined(project))? {
         return Err(NotRun::NeedsTrust(request));
     }

@@ -76,7 +76,7 @@ impl RunSpec {
     }
 
     /// The word of the device that is asked for.
-    pub(super) fn target(&self, project: &Project) -> String {
+    pub(crate) fn target(&self, project: &Project) -> String {
         self.device(project).to_string()
     }
 

@@ -20,6 +20,7 @@ use crate::run::experiment::Row;
 use crate::run::record::{Origin, Record, is_inside};
 use crate::run::{Fingerprint, RunId};
 use crate::store::decision_lock::{self, Position};
+use crate::store::kernel_names::KernelNames;
 use crate::store::run_store::RunStore;
 use crate::store::summary::RunSummary;
 use file::{Entry, Paths, Place};
@@ -96,6 +97,7 @@ pub struct RunIndex {
     /// Messages about damaged records, with the stamps of their files.
     damaged: BTreeMap<RunId, (Option<Stamp>, String)>,
     in_notes: InNotes,
+    kernel_names: KernelNames,
 }
 
 impl RunIndex {
@@ -119,6 +121,7 @@ impl RunIndex {
             known: BTreeMap::new(),
             damaged: BTreeMap::new(),
             in_notes: InNotes::default(),
+            kernel_names: KernelNames::default(),
         }
     }
 
@@ -350,6 +353,26 @@ impl RunIndex {
                 self.in_notes.summaries.insert(commit.to_owned(), read(note));
             }
         }
+    }
+
+    /// The kernels that decided runs and notes name, relative to the work tree.
+    pub fn kernels(&self) -> BTreeSet<String> {
+        let decided = self.known.iter().filter(|(_, known)| known.keys.is(Fact::IsDecided));
+        // Of the runs of one kernel only one is parsed.
+        let one_of_each: HashMap<u64, RunId> = decided.map(|(id, known)| (known.keys.kernel, *id)).collect();
+        let here = one_of_each.values().filter_map(|id| self.summary(*id));
+        let in_notes = self.in_notes.summaries.values().flatten();
+        let kernels = here.chain(in_notes).map(|summary| summary.kernel.clone());
+        kernels.filter(|kernel| is_inside(kernel)).collect()
+    }
+
+    /// What the kernels are called today, as far as it was looked up.
+    pub fn kernel_names(&self) -> &KernelNames {
+        &self.kernel_names
+    }
+
+    pub fn kernel_names_mut(&mut self) -> &mut KernelNames {
+        &mut self.kernel_names
     }
 
     /// The greatest order of all decisions; 0 if there is none.

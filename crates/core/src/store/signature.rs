@@ -26,6 +26,10 @@ pub enum Purpose {
     Intent,
     /// A line of `.lab/refusals.jsonl`.
     Refusal,
+    /// What a bench measures, `.lab/bench/N/bench.json`.
+    Bench,
+    /// A line of `.lab/bench/N/runs.jsonl`.
+    BenchRun,
 }
 
 impl Purpose {
@@ -34,6 +38,8 @@ impl Purpose {
             Purpose::Record => "lab record",
             Purpose::Intent => "lab intent",
             Purpose::Refusal => "lab refusal",
+            Purpose::Bench => "lab bench",
+            Purpose::BenchRun => "lab bench run",
         }
     }
 }

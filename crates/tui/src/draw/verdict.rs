@@ -358,7 +358,7 @@ impl<'a> Banner<'a> {
         match (change.speed, change.ratio) {
             (Some(Speed::Same), _) | (None, 0.0) => self.appearance.theme.quiet(),
             (Some(Speed::Faster), _) => self.appearance.theme.good(),
-            (Some(Speed::Slower | Speed::Undecided), _) => self.appearance.theme.warn(),
+            (Some(Speed::Slower | Speed::Undecided | Speed::Mixed), _) => self.appearance.theme.warn(),
             (None, _) if is_better => self.appearance.theme.good(),
             (None, _) => self.appearance.theme.warn(),
         }

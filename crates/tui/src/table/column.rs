@@ -110,8 +110,9 @@ impl Column {
                 SortValue::Number(match speed {
                     Speed::Faster => 0.0,
                     Speed::Same => 1.0,
-                    Speed::Undecided => 2.0,
-                    Speed::Slower => 3.0,
+                    Speed::Mixed => 2.0,
+                    Speed::Undecided => 3.0,
+                    Speed::Slower => 4.0,
                 })
             }),
             Column::Device => experiment.device.as_deref().map(SortValue::Text),

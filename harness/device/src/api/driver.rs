@@ -2,8 +2,10 @@
 
 use crate::api::digest::{MemoryRange, Noise};
 use crate::api::error::DeviceError;
+use crate::api::tensor_map::TensorMap;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use std::time::Instant;
 
 /// The 32-bit patterns of outputs that no kernel has written: NaNs as f32, and pairs of NaNs as f16 or bf16.
 ///
@@ -17,12 +19,19 @@ use std::path::Path;
 /// ```
 pub const POISONS: [u32; 2] = [0x7fa5_7fa5, 0x7f9a_7f9a];
 
+/// The patterns of outputs whose cells have one byte. No byte is a NaN there, so each is also a value. None of them is an end
+/// of a type's range, which a kernel that saturates writes.
+pub const BYTE_POISONS: [u32; 2] = [0xa5a5_a5a5, 0x9a9a_9a9a];
+
+/// The patterns of outputs of 8-bit floats with a mantissa of two bits: NaNs. Conversions give the NaN `0x7f`.
+pub const FLOAT8_POISONS: [u32; 2] = [0x7d7d_7d7d, 0x7e7e_7e7e];
+
 /// The pattern of a new buffer, one of [`POISONS`].
 pub const POISON: u32 = POISONS[0];
 
-/// Returns whether a word is one of [`POISONS`].
+/// Returns whether a word is one of the patterns of unwritten outputs.
 pub fn is_poison(word: u32) -> bool {
-    POISONS.contains(&word)
+    [POISONS, BYTE_POISONS, FLOAT8_POISONS].concat().contains(&word)
 }
 
 /// Properties of a device.
@@ -67,6 +76,42 @@ pub struct Shape {
     pub shared_bytes: u32,
     /// Whether all blocks must be resident at once, so that `this_grid().sync()` works.
     pub cooperative: bool,
+    /// Blocks of a thread block cluster in x, y and z; all 1 where there are no clusters.
+    pub cluster: [u32; 3],
+}
+
+impl Default for Shape {
+    /// One block of one thread.
+    fn default() -> Self {
+        Shape { grid: [1; 3], block: [1; 3], shared_bytes: 0, cooperative: false, cluster: [1; 3] }
+    }
+}
+
+impl Shape {
+    /// Whether blocks form clusters.
+    pub fn has_clusters(&self) -> bool {
+        self.cluster != [1; 3]
+    }
+}
+
+/// How the launches of [`Driver::replay`] get to the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Submission {
+    /// As one CUDA graph: the host takes no part of the time.
+    Graph,
+    /// One launch after the other, as a program without a graph does: the time holds what the host needs for each.
+    Plain,
+}
+
+impl Submission {
+    /// The word of a result line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Submission::Graph => "graph",
+            Submission::Plain => "plain",
+        }
+    }
 }
 
 /// How many blocks of a launch fit on a multiprocessor.
@@ -94,6 +139,8 @@ pub enum ExecutionOrder {
 /// One launch of [`Driver::replay`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
+    /// Memory that is filled with zeros before the launch, as a part of its time. Whole words.
+    pub zeroed: Option<MemoryRange>,
     /// The kernel.
     pub entry: Entry,
     /// How it is launched.
@@ -204,18 +251,45 @@ pub trait Driver {
         args: &[Arg],
         order: ExecutionOrder,
     ) -> Result<f64, DeviceError>;
-    /// Launches these one after the other, waits for all, and returns the seconds from the first one's begin to the last
-    /// one's end. With `flush`, first does what [`Driver::flush_cache`] does to this memory with this pattern. A CUDA
-    /// device runs all of it as one graph, so that the host takes no part of the time; the cpu device returns the sum of
-    /// the launches' times.
-    fn replay(&mut self, steps: &[Step], flush: Option<(MemoryRange, u32)>) -> Result<f64, DeviceError> {
+    /// Runs these steps one after the other, waits for all, and returns the seconds from the first one's begin to the
+    /// last one's end. With `flush`, first does what [`Driver::flush_cache`] does to this memory with this pattern. A
+    /// CUDA device runs all of it as `submission` says; the cpu device has no graphs, and returns the sum of the steps'
+    /// times.
+    fn replay(
+        &mut self,
+        steps: &[Step],
+        flush: Option<(MemoryRange, u32)>,
+        _submission: Submission,
+    ) -> Result<f64, DeviceError> {
         if let Some((memory, pattern)) = flush {
             self.flush_cache(memory.address, memory.bytes, pattern)?;
         }
         let mut seconds = 0.0;
         for step in steps {
+            if let Some(memory) = step.zeroed {
+                let began = Instant::now();
+                self.fill(memory.address, memory.bytes, 0)?;
+                seconds += began.elapsed().as_secs_f64();
+            }
             seconds += self.launch(step.entry, &step.shape, &step.args, step.order)?;
         }
         Ok(seconds)
+    }
+    /// Whether [`Submission::Graph`] makes a graph here.
+    fn has_graphs(&self) -> bool {
+        false
+    }
+    /// Encodes a tensor map, which a kernel takes as a parameter. Returns [`DeviceError::Kernel`] where the device has
+    /// none, or where the map breaks a limit.
+    fn tensor_map(&mut self, _map: &TensorMap) -> Result<Arg, DeviceError> {
+        Err(DeviceError::Kernel("tensor maps (TMA) cannot be used on the cpu device".into()))
+    }
+    /// The names of a module's kernels, where the device can tell them.
+    fn kernels(&mut self, _module: u32) -> Result<Vec<String>, DeviceError> {
+        Ok(Vec::new())
+    }
+    /// Bytes of the device's memory; `None` where that is unknown.
+    fn memory_bytes(&self) -> Option<u64> {
+        None
     }
 }

@@ -6,15 +6,17 @@ mod driver;
 mod error;
 mod finding;
 mod telemetry;
+mod tensor_map;
 
 pub use build::{BuildRequest, Builder, Built, FolderTrust, Image, Sanitizer, SharedFiles};
 #[cfg(test)]
 pub use digest::mix;
 pub use digest::{MemoryRange, NOISE_WORDS, Noise, digest};
 pub use driver::{
-    Arg, COMPARE_CHUNK_BYTES, DeviceInfo, Driver, Entry, ExecutionOrder, Occupancy, POISON, POISONS, Shape,
-    Step, is_poison,
+    Arg, BYTE_POISONS, COMPARE_CHUNK_BYTES, DeviceInfo, Driver, Entry, ExecutionOrder, FLOAT8_POISONS,
+    Occupancy, POISON, POISONS, Shape, Step, Submission, is_poison,
 };
 pub use error::{DeviceError, with_causes};
 pub use finding::Finding;
 pub use telemetry::Telemetry;
+pub use tensor_map::{MAP_BYTES, MAX_RANK, MapElement, TensorMap};

@@ -245,7 +245,7 @@ impl Measuring<'_> {
 
     /// Compares the times with the device's bounds and writes the candidate's measures for the last time.
     fn finish(&self, cx: &mut ProblemContext, timed: &TimedWorker) -> Result<TurnOutcome, Stop> {
-        if self.check_bounds(cx, timed)? == Correctness::Fail {
+        if check_bounds(cx, &*timed.timed, &self.times.candidate)? == Correctness::Fail {
             return Ok(TurnOutcome::WrongResult);
         }
         timed.timed.write(&self.times.candidate, true, cx.out)?;
@@ -332,21 +332,6 @@ impl Measuring<'_> {
         }
     }
 
-    /// Returns `Fail` if the device cannot be as fast as a launch seems to have been. Without a probe, and on the emulated
-    /// device, there are no bounds.
-    fn check_bounds(&self, cx: &mut ProblemContext, timed: &TimedWorker) -> Result<Correctness, Stop> {
-        let Some(figures) = cx.figures.filter(|_| !cx.device.emulated) else { return Ok(Correctness::Pass) };
-        let demands = timed.timed.demands();
-        let turns = &self.times.candidate;
-        let median = |at: usize| {
-            let seconds: Vec<f64> = turns.iter().filter_map(|turn| turn.get(at).copied()).collect();
-            summarise(&seconds).map(|s| s.median)
-        };
-        let seconds: Option<Vec<f64>> = (0..demands.len()).map(median).collect();
-        let Some(seconds) = seconds else { return Ok(Correctness::Pass) };
-        Ok(bounds::judge(&figures, cx.device.l2_bytes, &demands, &seconds, cx.out)?)
-    }
-
     /// What was measured so far: the interval of the ratio and whether it decides, or the interval of the candidate's own
     /// rate without an incumbent.
     fn so_far(&self, timed: &TimedWorker) -> SoFar {
@@ -364,5 +349,23 @@ impl Measuring<'_> {
     }
 }
 
+/// Returns `Fail` if the device cannot be as fast as a launch seems to have been. `turns` are seconds. Without a probe, and on
+/// the emulated device, there are no bounds.
+pub fn check_bounds(
+    cx: &mut ProblemContext,
+    timed: &dyn Timed,
+    turns: &[Vec<f64>],
+) -> Result<Correctness, Stop> {
+    let Some(figures) = cx.figures.filter(|_| !cx.device.emulated) else { return Ok(Correctness::Pass) };
+    let demands = timed.demands();
+    let median = |at: usize| {
+        let seconds: Vec<f64> = turns.iter().filter_map(|turn| turn.get(at).copied()).collect();
+        summarise(&seconds).map(|s| s.median)
+    };
+    let seconds: Option<Vec<f64>> = (0..demands.len()).map(median).collect();
+    let Some(seconds) = seconds else { return Ok(Correctness::Pass) };
+    Ok(bounds::judge(&figures, cx.device.l2_bytes, &demands, &seconds, cx.out)?)
+}
+
 #[cfg(test)]
-mod tests;
+pub mod tests;

@@ -5,6 +5,7 @@
 
 use super::confinement;
 use super::device_access::DeviceAccess;
+use super::discipline;
 use super::incumbent::{self, Incumbent};
 use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
@@ -16,13 +17,14 @@ use super::run_environment::RunEnvironment;
 use super::start_signal::StartSignal;
 use crate::compiler::SNAPSHOTS;
 use crate::device_lock::DeviceUse;
+use crate::measure::plan::Trials;
 use crate::options::JudgeOptions;
 use crate::outcome::{Correctness, Stop};
 use crate::probe;
 use crate::problem::{self, BuildNeeds, HeldOutUse, Problem};
 use crate::sink::SharedSink;
 use crate::telemetry::TelemetryMonitor;
-use crate::worker::{LaunchShape, ModuleId, Worker};
+use crate::worker::{Launched, LaunchedKernel, ModuleId, Worker};
 use lab_device::{Built, DeviceInfo, Occupancy};
 use lab_protocol::report::{Report, Severity, Stage, Writer};
 use std::io;
@@ -135,8 +137,8 @@ pub fn run(
         }
     }
     let problem = timed_problem.as_deref_mut().unwrap_or(problem);
-    if let Some(launched) = worker.launch_shape() {
-        write_launch(&launched, out)?;
+    if let Some(launched) = worker.launched() {
+        write_launches(launched, out)?;
     }
     if verdict == Correctness::Pass
         && let Some(check) = race_check
@@ -148,6 +150,10 @@ pub fn run(
         return Ok(verdict);
     }
     out.stage(Stage::Measure)?;
+    if let Some(asked) = options.discipline {
+        let candidate = Candidate { problem, worker: &mut worker, module, image: &image.path };
+        return env.measure_by(asked, candidate, &mut builder, out);
+    }
     if incumbent.is_none() {
         let _access = env.access.wait(DeviceUse::Launching, out)?;
         incumbent = incumbent_state.set_up(&env, problem, &mut builder, &needs, out);
@@ -226,13 +232,43 @@ fn write_device(device: &DeviceInfo, out: &mut Writer) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes `launch:`: the shape that the launch statement gave, and the occupancy in percent of a multiprocessor's threads.
-fn write_launch((shape, occupancy): &LaunchShape, out: &mut Writer) -> io::Result<()> {
+/// Writes `launch:` for the first launch of the statement, `launch_2:` and so on for the others of a list, and for a list
+/// `launch_list:` with the number of its launches and its scratch buffer.
+fn write_launches(launched: &Launched, out: &mut Writer) -> io::Result<()> {
+    let Launched { kernels, is_list, scratch_bytes, zeroed } = launched;
+    if *is_list {
+        let scratch = match (scratch_bytes, zeroed) {
+            (0, _) => "none",
+            (_, true) => "zeroed",
+            (_, false) => "unset",
+        };
+        let launches = kernels.len();
+        out.line("launch_list", format_args!("{launches} scratch_bytes={scratch_bytes} scratch={scratch}"))?;
+    }
+    for (number, kernel) in (1..).zip(kernels) {
+        let key = if number == 1 { "launch".to_owned() } else { format!("launch_{number}") };
+        write_launch(&key, kernel, *is_list, out)?;
+    }
+    Ok(())
+}
+
+/// Writes the shape of a launch, and the occupancy in percent of a multiprocessor's threads.
+fn write_launch(key: &str, kernel: &LaunchedKernel, is_list: bool, out: &mut Writer) -> io::Result<()> {
+    let LaunchedKernel { entry, shape, occupancy, maps } = kernel;
     let by = |e: [u32; 3]| format!("{}x{}x{}", e[0], e[1], e[2]);
     let mut line = format!("{} block={}", by(shape.grid), by(shape.block));
     line.push_str(&format!(" shared_bytes={}", shape.shared_bytes));
     if shape.cooperative {
         line.push_str(" cooperative=yes");
+    }
+    if shape.has_clusters() {
+        line.push_str(&format!(" cluster={}", by(shape.cluster)));
+    }
+    if *maps > 0 {
+        line.push_str(&format!(" tensor_maps={maps}"));
+    }
+    if is_list {
+        line.push_str(&format!(" entry={entry}"));
     }
     if let Some(Occupancy { blocks_per_sm, threads_per_sm }) = occupancy.filter(|r| r.threads_per_sm > 0) {
         // In f64: the product of three extents that the kernel chose may overflow an integer.
@@ -240,7 +276,7 @@ fn write_launch((shape, occupancy): &LaunchShape, out: &mut Writer) -> io::Resul
         let occupancy = threads / f64::from(threads_per_sm) * 100.0;
         line.push_str(&format!(" blocks_per_sm={blocks_per_sm} occupancy={occupancy:.0}"));
     }
-    out.line("launch", line)
+    out.line(key, line)
 }
 
 /// A random seed, from the standard library's source of random hash keys.
@@ -348,6 +384,23 @@ impl RunEnvironment<'_> {
             self.telemetry.start();
             let mut ended = |out: &mut Writer| self.telemetry.write(out);
             measuring::measure(cx, &self.options.plan, candidate, incumbent, &mut ended)
+        })
+    }
+
+    /// Measures the candidate alone, by the discipline of `lab bench`.
+    fn measure_by(
+        &self,
+        asked: Trials,
+        candidate: Candidate,
+        builder: &mut KernelBuilder,
+        out: &mut Writer,
+    ) -> Result<Correctness, Stop> {
+        self.with_context(builder, out, |cx| {
+            let _access = self.access.wait(DeviceUse::Measuring, cx.out)?;
+            self.telemetry.start();
+            let verdict = discipline::measure(cx, asked, candidate)?;
+            self.telemetry.write(cx.out)?;
+            Ok(verdict)
         })
     }
 }

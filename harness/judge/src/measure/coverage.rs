@@ -5,6 +5,8 @@
 #![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
 #![allow(clippy::unwrap_used)]
 
+mod several;
+
 use super::abba::{AbbaBlock, Ratio};
 use super::plan::{Plan, SoFar};
 use lab_stats::speed::{Speed, decide};
@@ -105,11 +107,12 @@ fn ratios(n: u64, slower: f64, seconds: f64, noise: impl Fn() -> Noise) -> Vec<R
     measured.collect()
 }
 
-/// How many of `n` judgements come to each verdict, in the order of `Speed::ALL`.
+/// How many of `n` judgements are faster, slower, same and undecided.
 fn count(n: u64, slower: f64, seconds: f64, noise: impl Fn() -> Noise) -> [usize; 4] {
     let ratios = ratios(n, slower, seconds, noise);
     let within = Plan::default().same_within;
-    Speed::ALL.map(|speed| ratios.iter().filter(|ratio| ratio.speed(within) == speed).count())
+    let verdicts = [Speed::Faster, Speed::Slower, Speed::Same, Speed::Undecided];
+    verdicts.map(|speed| ratios.iter().filter(|ratio| ratio.speed(within) == speed).count())
 }
 
 const N: u64 = 200;

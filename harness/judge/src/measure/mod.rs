@@ -8,6 +8,7 @@
 
 #[cfg(test)]
 mod coverage;
+pub mod discipline;
 pub mod plan;
 
 pub use lab_stats::{abba, centre};

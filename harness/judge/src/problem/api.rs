@@ -200,11 +200,3 @@ pub fn in_digits(measure: &Measure, digits: usize) -> String {
         _ => format!("{value:.digits$}"),
     }
 }
-
-/// Turns a TOML error into the form of a compiler message, so that the lab shows it at its place.
-pub fn toml_error(path: &Path, text: &str, error: &toml::de::Error) -> Stop {
-    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or("");
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().map_or(0, |l| l.chars().count()) + 1;
-    Stop::Problem(format!("{}:{line}:{column}: error: {}", path.display(), error.message()))
-}

@@ -5,6 +5,7 @@
 //! which is another process and never sees what is expected.
 
 mod api;
+mod key_error;
 pub mod tensor;
 pub mod wavegru;
 
@@ -13,7 +14,7 @@ pub use api::{
 };
 
 use crate::outcome::Stop;
-use api::toml_error;
+use key_error::{KeyError, toml_error};
 use lab_system::root::read_anywhere;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -37,10 +38,10 @@ pub fn open(folder: &Path) -> Result<Box<dyn Problem>, Stop> {
     match head.kind.as_deref() {
         Some("wavegru") => wavegru::open(&path, &text),
         None | Some("tensor") => tensor::open(&path, &text),
-        Some(other) => Err(Stop::Problem(format!(
-            "{}: unknown kind '{other}': it is \"tensor\" (the default) or \"wavegru\"",
-            path.display()
-        ))),
+        Some(other) => {
+            let what = format!("unknown kind '{other}': it is \"tensor\" (the default) or \"wavegru\"");
+            Err(KeyError::new(what).within("kind").stop(&path, &text))
+        }
     }
 }
 

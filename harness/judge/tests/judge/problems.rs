@@ -38,11 +38,91 @@ fn invalid_ones_give_the_place_and_the_reason() {
         let expected = text.lines().next().and_then(|l| l.strip_prefix("# expected: "));
         let expected = expected.unwrap_or_else(|| panic!("{name} says no error"));
         let error = open(&text).err().unwrap_or_default();
-        if !(error.starts_with("DIR/problem.toml:") && error.contains(expected)) {
+        if !(has_place(&error) && error.contains(expected)) {
             wrong.push(format!("{name}\n  expected {expected}\n  got {error}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Whether the error begins with the file, a line and a column, as a compiler's message does.
+fn has_place(error: &str) -> bool {
+    let mut parts = error.splitn(4, ':');
+    let number = |part: Option<&str>| part.is_some_and(|n| n.parse::<usize>().is_ok_and(|n| n > 0));
+    parts.next() == Some("DIR/problem.toml")
+        && number(parts.next())
+        && number(parts.next())
+        && parts.next().is_some_and(|what| what.starts_with(" error: "))
+}
+
+/// Replaces a part of the example by something wrong, and returns the line and column that the error names.
+fn place_of(old: &str, new: &str) -> String {
+    let manual = include_str!("../../../../kernels/README.md");
+    let example = manual.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    assert_eq!(example.matches(old).count(), 1, "'{old}' is there once");
+    let error = open(&example.replace(old, new)).unwrap_err();
+    assert!(has_place(&error), "{error}");
+    error.split(" error: ").next().unwrap().replace("DIR/problem.toml:", "")
+}
+
+#[test]
+fn each_error_names_the_line_and_column_of_its_key() {
+    let wrong = [
+        // What TOML itself and the types of the keys say.
+        ("role = \"in\"", "role = \"in", "6:11:"),
+        ("shape = [\"n\"]\nvalues = { normal", "shape = [true]\nvalues = { normal", "8:9:"),
+        ("normal = { std = 1.0 }", "normal = { std = \"wide\" }", "9:29:"),
+        ("normal = { std = 1.0 }", "normal = { sdt = 1.0 }", "9:23:"),
+        ("atol = 1e-6\n", "atol = 1e-6\nratio = 2\n", "25:1:"),
+        ("name = \"a\"\n", "", "18:1:"),
+        ("type = \"f32\"\nvalue = 0.5", "type = \"f32\"", "18:1:"),
+        ("dims = { n = 1000 }", "dims = { n = \"many\" }", "31:14:"),
+        // What the checks say.
+        ("entry = \"axpy\" ", "entry = \"a b\" ", "1:9:"),
+        ("dims = [\"n\"]", "dims = [\"n\", \"2\"]", "2:14:"),
+        ("name = \"y\"", "name = \"x\"", "12:8:"),
+        ("role = \"inout\"", "role = \"in\"", "6:8:"),
+        ("shape = [\"n\"]\nvalues = { normal", "shape = [2, \"m\"]\nvalues = { normal", "8:13:"),
+        ("low = -1.0", "low = 1.0", "16:10:"),
+        ("[tolerance.f32]\natol = 1e-6\nrtol = 1e-6", "", "14:8:"),
+        ("atol = 1e-6", "atol = -1e-6", "24:8:"),
+        ("rtol = 1e-6", "rtol = -1e-6", "25:8:"),
+        ("type = \"f32\"\nvalue = 0.5", "type = \"i32\"\nvalue = 0.5", "21:9:"),
+        ("samples = \"n\"", "samples = \"m\"", "28:11:"),
+        // What a workload's numbers make of the expressions.
+        ("samples = \"n\"", "samples = \"n / (n - 1000)\"", "28:11:"),
+        ("dims = { n = 1000 }", "dims = { n = 0 }", "31:14:"),
+        ("dims = { n = 1000 }", "dims = { n = 1000, m = 1 }", "31:24:"),
+        ("dims = { n = 1000 }", "dims = { }", "31:8:"),
+        ("dims = { n = 1000 }", "dims = { n = 2000000000 }", "31:8:"),
+        ("dims = { n = 1000 }", "dims = { n = 1000 }\n[[held_out]]\ndims = { n = -1 }", "33:14:"),
+        ("dims = { n = 1000 }", "dims = { n = 1 }\n[[keep]]\ndims = { n = { from = 2, to = 1 } }", "33:14:"),
+        ("dims = { n = 1000 }", "dims = { n = 1 }\n[[keep]]\ndraws = 0\ndims = { n = 1 }", "33:9:"),
+        ("dims = [\"n\"]", "bytes = \"1 / (n - n)\"\ndims = [\"n\"]", "2:9:"),
+        ("dims = [\"n\"]", "flops = \"-n\"\ndims = [\"n\"]", "2:9:"),
+    ];
+    let mut failures = Vec::new();
+    for (old, new, expected) in wrong {
+        let place = place_of(old, new);
+        if place != expected {
+            failures.push(format!("{new}: at {place} instead of {expected}"));
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn an_expression_that_fails_names_its_workload_and_its_key() {
+    let manual = include_str!("../../../../kernels/README.md");
+    let example = manual.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let two = format!("{example}\n[[workload]]\ndims = {{ n = 7 }}\n");
+    let error = open(&two.replace("samples = \"n\"", "samples = \"1 / (n - 7)\"")).unwrap_err();
+    assert!(
+        error.ends_with(
+            "error: workload 2 (n=7): objective.samples: '1 / (n - 7)' is infinite: it divides by zero, or is too large"
+        ),
+        "{error}"
+    );
 }
 
 #[test]

@@ -104,7 +104,7 @@ pub fn style(column: Column, experiment: &Experiment, is_foreign: bool, goal: Go
             Some(Speed::Faster) => theme.good(),
             Some(Speed::Slower) => theme.bad(),
             Some(Speed::Same) => theme.quiet(),
-            Some(Speed::Undecided) => theme.warn(),
+            Some(Speed::Undecided | Speed::Mixed) => theme.warn(),
             None => match change.map(|c| (c.ratio > 0.0) == (goal == Goal::Maximize)) {
                 Some(true) => theme.good(),
                 _ => theme.quiet(),

@@ -29,6 +29,14 @@ pub fn sms(variable: Option<OsString>) -> Result<u32, DeviceError> {
     })
 }
 
+/// Returns the bytes of memory of this machine, or of this container where it has a limit.
+pub fn memory_bytes() -> u64 {
+    let info = rustix::system::sysinfo();
+    let machine = (info.totalram as u64).saturating_mul(u64::from(info.mem_unit));
+    let container = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
+    container.and_then(|text| text.trim().parse().ok()).map_or(machine, |limit: u64| limit.min(machine))
+}
+
 /// Returns how many blocks of this shape one multiprocessor holds at once. Does not count static shared memory,
 /// which is known only when a block has used it.
 pub fn resident_blocks(threads: u32, shared_bytes: u32) -> u32 {
@@ -61,6 +69,13 @@ pub fn check(name: &str, shape: &Shape, resident: u64) -> Result<(), DeviceError
         return refuse(format!(
             "a block has {LIMIT} bytes of shared memory at most, not {}. Lower launch.shared_bytes.",
             shape.shared_bytes
+        ));
+    }
+    if shape.has_clusters() {
+        return refuse(format!(
+            "launch.cluster is {:?}, and the cpu device runs no thread block clusters. Set it under #ifndef LAB_CPU, \
+             and let the kernel do without clusters there.",
+            shape.cluster
         ));
     }
     let blocks = u64::from(x) * u64::from(y) * u64::from(z);

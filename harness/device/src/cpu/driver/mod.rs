@@ -21,6 +21,8 @@ use std::time::Instant;
 /// The emulated device.
 pub struct CpuDriver {
     info: DeviceInfo,
+    /// Bytes of memory that the machine has.
+    memory_bytes: u64,
     workers: Vec<Worker>,
     /// By number. `None` for a module that was unloaded.
     modules: Vec<Option<Module>>,
@@ -44,7 +46,8 @@ impl CpuDriver {
             driver: String::from("none (emulated)"),
         };
         let workers = (0..threads).map(|_| Worker::new()).collect();
-        Ok(CpuDriver { info, workers, modules: Vec::new(), memory: BTreeMap::new() })
+        let memory_bytes = limits::memory_bytes();
+        Ok(CpuDriver { info, memory_bytes, workers, modules: Vec::new(), memory: BTreeMap::new() })
     }
 
     fn module(&self, module: u32) -> Result<&Module, DeviceError> {
@@ -87,6 +90,14 @@ impl Driver for CpuDriver {
     fn blocks_per_sm(&mut self, entry: Entry, threads: u32, shared_bytes: u32) -> Result<u32, DeviceError> {
         self.module(entry.module)?;
         Ok(limits::resident_blocks(threads, shared_bytes))
+    }
+
+    fn kernels(&mut self, module: u32) -> Result<Vec<String>, DeviceError> {
+        Ok(self.module(module)?.names())
+    }
+
+    fn memory_bytes(&self) -> Option<u64> {
+        Some(self.memory_bytes)
     }
 
     fn alloc(&mut self, bytes: usize) -> Result<u64, DeviceError> {

@@ -53,22 +53,22 @@ impl Driver for Idle {
     }
 }
 
-fn worker() -> Result<Worker, Stop> {
+pub fn worker() -> Result<Worker, Stop> {
     Worker::on_a_thread(|| Ok(Box::new(Idle)), Duration::from_secs(30))
 }
 
 /// Which kernel launched on which inputs, in the order of all launches.
-type Launches = Rc<RefCell<Vec<(WorkerRole, u64)>>>;
+pub type Launches = Rc<RefCell<Vec<(WorkerRole, u64)>>>;
 
 /// Seconds of a launch, given the kernel and the number of launches before it; `None` if its results are wrong. A negative
 /// number means that it spoils memory.
-type Takes = fn(WorkerRole, usize) -> Option<f64>;
+pub type Takes = fn(WorkerRole, usize) -> Option<f64>;
 
-struct Script {
-    takes: Takes,
-    launches: Launches,
+pub struct Script {
+    pub takes: Takes,
+    pub launches: Launches,
     /// Number of inputs of a worker.
-    pool: u64,
+    pub pool: u64,
 }
 
 struct Scripted {

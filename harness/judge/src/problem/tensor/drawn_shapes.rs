@@ -1,6 +1,7 @@
 //! Shapes that no run has shown: `[[keep]]` in problem.toml says how they are drawn at each `lab keep`.
 
 use crate::dtype::Dtype;
+use crate::problem::key_error::KeyError;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::Deserialize;
@@ -52,17 +53,19 @@ const MOST: usize = 1000;
 
 impl DrawnShapes {
     /// What is wrong with the numbers; `None` if they make sense. Names are checked elsewhere.
-    pub fn error(&self) -> Option<String> {
+    pub fn error(&self) -> Option<KeyError> {
         if !(1..=MOST).contains(&self.draws) {
-            return Some(format!("draws = {}: it must be from 1 to {MOST}", self.draws));
+            let what = format!("draws = {}: it must be from 1 to {MOST}", self.draws);
+            return Some(KeyError::new(what).within("draws"));
         }
         let wrong = |(name, choice): (&String, &ExtentChoice)| match choice {
             ExtentChoice::ExtentRange(ExtentRange { from, to, step })
                 if *from < 1 || to < from || *step < 1 =>
             {
-                Some(format!(
+                let what = format!(
                     "{name}: from = {from}, to = {to}, step = {step}: from must be at least 1, to at least from, step at least 1"
-                ))
+                );
+                Some(KeyError::new(what).within(name.as_str()).within("dims"))
             }
             _ => None,
         };

@@ -3,6 +3,9 @@
 use super::suggest::suggest;
 use exmex::{Express, FlatEx};
 
+/// Most bytes of an expression. The parser calls itself for each bracket.
+const LONGEST: usize = 1000;
+
 /// A parsed expression. All its variables are known names.
 #[derive(Clone, Debug)]
 pub struct Expression {
@@ -13,6 +16,12 @@ pub struct Expression {
 impl Expression {
     /// Parses `text`, whose variables must be among `names`.
     pub fn parse(text: &str, names: &[&str]) -> Result<Self, String> {
+        if text.len() > LONGEST {
+            return Err(format!(
+                "an expression has at most {LONGEST} bytes, and this one has {}",
+                text.len()
+            ));
+        }
         let parsed: FlatEx<f64> =
             exmex::parse(text).map_err(|e| format!("'{text}' is not an expression: {}", e.msg()))?;
         if let Some(unknown) = parsed.var_names().iter().find(|v| !names.contains(&v.as_str())) {
@@ -27,10 +36,13 @@ impl Expression {
         let values: Vec<f64> = self.parsed.var_names().iter().map(|name| look_up(name)).collect();
         let value = self.parsed.eval(&values).map_err(|e| format!("'{}': {}", self.text, e.msg()))?;
         if value.is_finite() {
-            Ok(value)
-        } else {
-            Err(format!("'{}' is {value}: it must be a finite number", self.text))
+            return Ok(value);
         }
+        let (is, why) = match value.is_nan() {
+            true => ("no number", "it divides zero by zero, or has no real value"),
+            false => ("infinite", "it divides by zero, or is too large"),
+        };
+        Err(format!("'{}' is {is}: {why}", self.text))
     }
 
     /// The value as an extent; an error if it is not a whole number from 1 to 2147483647.
@@ -60,7 +72,7 @@ mod tests {
 
     #[test]
     fn a_mistake_is_named() {
-        let error = |text| Expression::parse(text, &["rows", "cols"]).map(|_| ()).unwrap_err();
+        let error = |text: &str| Expression::parse(text, &["rows", "cols"]).map(|_| ()).unwrap_err();
         assert_eq!(
             error("rows * col"),
             "'rows * col' names 'col', which is not a dimension (did you mean 'cols'?)"
@@ -71,7 +83,22 @@ mod tests {
             half.extent(|_| 3.0).unwrap_err(),
             "'rows / 2' is 1.5; an extent must be a whole number from 1 to 2147483647"
         );
-        assert_eq!(half.value(|_| f64::NAN).unwrap_err(), "'rows / 2' is NaN: it must be a finite number");
+        let root = Expression::parse("sqrt(0 - rows)", &["rows"]).unwrap();
+        assert_eq!(
+            root.value(|_| 2.0).unwrap_err(),
+            "'sqrt(0 - rows)' is no number: it divides zero by zero, or has no real value"
+        );
+        let quotient = Expression::parse("1 / (rows - 1)", &["rows"]).unwrap();
+        assert_eq!(
+            quotient.value(|_| 1.0).unwrap_err(),
+            "'1 / (rows - 1)' is infinite: it divides by zero, or is too large"
+        );
+        let power = Expression::parse("rows ^ rows", &["rows"]).unwrap();
+        assert!(power.value(|_| 1000.0).unwrap_err().contains("is infinite"));
+        assert!(error(&"(".repeat(100_000)).contains("at most 1000 bytes"));
+        assert!(error(&"(".repeat(999)).contains("is not an expression"));
+        let deep = format!("{}rows{}", "(".repeat(498), ")".repeat(498));
+        assert_eq!(Expression::parse(&deep, &["rows"]).unwrap().value(|_| 7.0), Ok(7.0));
     }
 
     proptest::proptest! {

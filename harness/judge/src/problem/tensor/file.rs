@@ -7,50 +7,74 @@ use super::expression::Expression;
 use super::planted::PlantedText;
 use super::spec::{ProblemSpec, ScalarSpec, TensorRole, TensorSpec};
 use crate::dtype::Dtype;
+use crate::outcome::Stop;
+use crate::problem::key_error::{KeyError, toml_error};
+use std::path::Path;
 use text::{ExtentText, ProblemFile, ScalarText, TensorText, TensorType};
 
-/// Reads the text of a problem.toml. With the seed `held_out`, shapes that `[[keep]]` describes are drawn by it and
-/// replace the workloads.
-pub fn parse(text: &str, held_out: Option<u64>) -> Result<ProblemSpec, ProblemFileError> {
-    let file: ProblemFile = toml::from_str(text).map_err(|e| ProblemFileError::Toml(Box::new(e)))?;
+/// Reads the problem.toml at `path`, which has this text. With the seed `held_out`, shapes that `[[keep]]` describes are
+/// drawn by it and replace the workloads. An error names the line and the column of the key.
+pub fn parse(path: &Path, text: &str, held_out: Option<u64>) -> Result<ProblemSpec, Stop> {
+    let file: ProblemFile = toml::from_str(text).map_err(|e| toml_error(path, text, &e))?;
     let file = match held_out {
         Some(seed) => file.held_out(seed),
         None => file,
     };
-    file.check().map_err(ProblemFileError::Sense)
-}
-
-/// What is wrong with a problem.toml.
-#[derive(Debug)]
-pub enum ProblemFileError {
-    /// It is not TOML, or has an unknown key or value. The error knows the line.
-    Toml(Box<toml::de::Error>),
-    /// It says something that makes no sense. The text names the key.
-    Sense(String),
+    file.check().map_err(|error| error.stop(path, text))
 }
 
 /// The variable that holds the bytes of the type parameter.
 const SIZE_OF_T: &str = "sizeof_T";
 
+/// Most launches in a row. Each check makes them all.
+const MOST_STEPS: usize = 1000;
+
 impl ProblemFile {
-    fn check(self) -> Result<ProblemSpec, String> {
+    fn check(self) -> Result<ProblemSpec, KeyError> {
         self.check_names()?;
         self.check_types()?;
         let names = self.names();
         let tensors = self.tensors(&names)?;
         let scalars = self.scalars()?;
-        let expression =
-            |key: &str, text: &str| Expression::parse(text, &names).map_err(|e| format!("{key}: {e}"));
-        let counts = ParsedCounts {
-            samples: expression("objective.samples", &self.objective.samples)?,
-            bytes: self.bytes.as_deref().map(|t| expression("bytes", t)).transpose()?,
-            flops: self.flops.as_deref().map(|t| expression("flops", t)).transpose()?,
+        let expression = |key: &str, text: &str| {
+            Expression::parse(text, &names).map_err(|e| KeyError::new(format!("{key}: {e}")))
         };
+        let optional = |key: &str, text: &Option<String>| {
+            text.as_deref().map(|text| expression(key, text)).transpose().map_err(|e| e.within(key))
+        };
+        let samples = expression("objective.samples", &self.objective.samples);
+        let counts = ParsedCounts {
+            samples: samples.map_err(|e| e.within("samples").within("objective"))?,
+            bytes: optional("bytes", &self.bytes)?,
+            flops: optional("flops", &self.flops)?,
+        };
+        self.check_steps()?;
         let cases = self.cases(&tensors, &counts)?;
         self.check_drawn(&tensors, &counts)?;
         let tensors = tensors.into_iter().map(|t| t.tensor).collect();
-        let (name, dims, cpu_max_cells, cache) = (self.name, self.dims, self.cpu_max_cells, self.cache);
-        Ok(ProblemSpec { name, dims, tensors, scalars, cases, cpu_max_cells, cache })
+        Ok(ProblemSpec {
+            name: self.name,
+            dims: self.dims,
+            tensors,
+            scalars,
+            cases,
+            steps: self.steps,
+            cpu_max_cells: self.cpu_max_cells,
+            graph: self.graph.unwrap_or(true),
+            cache: self.cache,
+        })
+    }
+
+    fn check_steps(&self) -> Result<(), KeyError> {
+        let what = match self.steps {
+            1 => return Ok(()),
+            2..=MOST_STEPS if self.tensor.iter().any(|t| t.role == TensorRole::Inout) => return Ok(()),
+            2..=MOST_STEPS => {
+                "no tensor has role \"inout\", so a launch leaves nothing to the next one".into()
+            }
+            steps => format!("{steps}: it must be from 1 to {MOST_STEPS}"),
+        };
+        Err(KeyError::new(format!("steps: {what}")).within("steps"))
     }
 
     /// The names that expressions may use.
@@ -59,89 +83,117 @@ impl ProblemFile {
         self.dims.iter().map(String::as_str).chain(size).collect()
     }
 
-    fn check_names(&self) -> Result<(), String> {
+    fn check_names(&self) -> Result<(), KeyError> {
         if self.dims.is_empty() {
-            return Err("dims: name at least one dimension, as in dims = [\"n\"]".into());
+            let what = "dims: name at least one dimension, as in dims = [\"n\"]";
+            return Err(KeyError::new(what).within("dims"));
         }
-        let dims = self.dims.iter().map(|n| ("dims", n));
-        let tensors = self.tensor.iter().map(|t| ("tensor", &t.name));
-        let scalars = self.scalar.iter().map(|s| ("scalar", &s.name));
+        let dims = self.dims.iter().enumerate().map(|(i, n)| ("dims", i, n));
+        let tensors = self.tensor.iter().enumerate().map(|(i, t)| ("tensor", i, &t.name));
+        let scalars = self.scalar.iter().enumerate().map(|(i, s)| ("scalar", i, &s.name));
         let mut seen: Vec<&str> = Vec::new();
-        for (kind, name) in dims.chain(tensors).chain(scalars) {
-            if !is_identifier(name) {
-                return Err(format!(
-                    "{kind}: '{name}' is not a name: use letters, digits and _, and no digit first"
-                ));
-            }
-            if matches!(name.as_str(), "T" | "E" | "PI" | "TAU" | SIZE_OF_T) {
-                return Err(format!("{kind}: '{name}' is reserved: choose another name"));
-            }
-            if KEYWORDS.contains(&name.as_str()) {
-                return Err(format!("{kind}: '{name}' is a word of C++: choose another name"));
-            }
-            if seen.contains(&name.as_str()) {
-                return Err(format!("{kind}: '{name}' is given twice"));
-            }
-            seen.push(name);
+        for (kind, i, name) in dims.chain(tensors).chain(scalars) {
+            let what = if !is_identifier(name) {
+                "is not a name: use letters, digits and _, and no digit first"
+            } else if matches!(name.as_str(), "T" | "E" | "PI" | "TAU" | SIZE_OF_T) {
+                "is reserved: choose another name"
+            } else if KEYWORDS.contains(&name.as_str()) {
+                "is a word of C++: choose another name"
+            } else if seen.contains(&name.as_str()) {
+                "is given twice"
+            } else {
+                seen.push(name);
+                continue;
+            };
+            let error = KeyError::new(format!("{kind}: '{name}' {what}"));
+            return Err(match kind {
+                "dims" => error.within(i).within(kind),
+                _ => error.within("name").within(i).within(kind),
+            });
         }
         // Result lines are named after outputs, and keys of result lines are lower case.
         let shouting =
-            |t: &&TensorText| t.role != TensorRole::In && t.name.bytes().any(|b| b.is_ascii_uppercase());
-        match self.tensor.iter().find(shouting) {
-            Some(t) => Err(format!("tensor: the name of an output must be lower case, unlike '{}'", t.name)),
+            |t: &TensorText| t.role != TensorRole::In && t.name.bytes().any(|b| b.is_ascii_uppercase());
+        match self.tensor.iter().position(shouting) {
+            Some(i) => {
+                let name = &self.tensor[i].name;
+                let what = format!("tensor: the name of an output must be lower case, unlike '{name}'");
+                Err(KeyError::new(what).within("name").within(i).within("tensor"))
+            }
             None => Ok(()),
         }
     }
 
-    fn check_types(&self) -> Result<(), String> {
-        let parameter = self.tensor.iter().find(|t| t.dtype == TensorType::T);
+    fn check_types(&self) -> Result<(), KeyError> {
+        let parameter = self.tensor.iter().position(|t| t.dtype == TensorType::T);
         let pattern = self.entry.contains("{T}");
-        if let Some(tensor) = parameter.filter(|_| self.types.is_empty()) {
-            return Err(format!(
+        if let Some(i) = parameter.filter(|_| self.types.is_empty()) {
+            let what = format!(
                 "tensor '{}' has type T, but nothing says what T is: add types = [\"f32\", \"f16\"]",
-                tensor.name
-            ));
+                self.tensor[i].name
+            );
+            return Err(KeyError::new(what).within("type").within(i).within("tensor"));
         }
         if !self.types.is_empty() && parameter.is_none() {
-            return Err("types is given, but no tensor has type \"T\"".into());
+            return Err(KeyError::new("types is given, but no tensor has type \"T\"").within("types"));
         }
-        if pattern == self.types.is_empty() {
-            return Err(format!(
-                "entry: '{}': with types it contains {{T}}, as in \"rmsnorm_{{T}}\", and without it does not",
-                self.entry
-            ));
+        if let Some(i) = (1..self.types.len()).find(|i| self.types[..*i].contains(&self.types[*i])) {
+            return Err(KeyError::new(format!("types: {} is given twice", self.types[i]))
+                .within(i)
+                .within("types"));
         }
-        if !is_identifier(&self.entry.replace("{T}", "x")) {
-            return Err(format!("entry: '{}' is not the name of a function", self.entry));
-        }
-        if KEYWORDS.contains(&self.entry.as_str()) {
-            return Err(format!("entry: '{}' is a word of C++: choose another name", self.entry));
-        }
+        self.check_entry(pattern).map_err(|e| e.within("entry"))?;
         for (dtype, t) in &self.tolerance {
             let right = |limit: f64| limit.is_finite() && limit >= 0.0;
-            if !(right(t.atol) && right(t.rtol) && t.matched > 0.0 && t.matched <= 1.0) {
-                return Err(format!(
-                    "tolerance.{dtype}: atol and rtol must not be negative, and matched must be above 0 and at most 1"
-                ));
-            }
+            let wrong = if !right(t.atol) {
+                "atol"
+            } else if !right(t.rtol) {
+                "rtol"
+            } else if !(t.matched > 0.0 && t.matched <= 1.0) {
+                "matched"
+            } else {
+                continue;
+            };
+            let what = format!(
+                "tolerance.{dtype}: atol and rtol must not be negative, and matched must be above 0 and at most 1"
+            );
+            return Err(KeyError::new(what).within(wrong).within(dtype.word()).within("tolerance"));
         }
         Ok(())
     }
 
-    fn tensors(&self, names: &[&str]) -> Result<Vec<ParsedTensor>, String> {
-        if self.tensor.iter().all(|t| t.role == TensorRole::In) {
-            return Err("tensor: none has role \"out\" or \"inout\", so there is nothing to compare".into());
+    fn check_entry(&self, pattern: bool) -> Result<(), KeyError> {
+        let entry = &self.entry;
+        if pattern == self.types.is_empty() {
+            return Err(KeyError::new(format!(
+                "entry: '{entry}': with types it contains {{T}}, as in \"rmsnorm_{{T}}\", and without it does not"
+            )));
         }
-        self.tensor
-            .iter()
-            .map(|t| self.tensor(t, names).map_err(|e| format!("tensor '{}': {e}", t.name)))
-            .collect()
+        if !is_identifier(&entry.replace("{T}", "x")) {
+            return Err(KeyError::new(format!("entry: '{entry}' is not the name of a function")));
+        }
+        if KEYWORDS.contains(&entry.as_str()) {
+            return Err(KeyError::new(format!("entry: '{entry}' is a word of C++: choose another name")));
+        }
+        Ok(())
     }
 
-    fn tensor(&self, t: &TensorText, names: &[&str]) -> Result<ParsedTensor, String> {
+    fn tensors(&self, names: &[&str]) -> Result<Vec<ParsedTensor>, KeyError> {
+        if self.tensor.iter().all(|t| t.role == TensorRole::In) {
+            let what = "tensor: none has role \"out\" or \"inout\", so there is nothing to compare";
+            return Err(KeyError::new(what).within("role").within(0).within("tensor"));
+        }
+        let tensor = |(i, t): (usize, &TensorText)| {
+            let named = format!("tensor '{}'", t.name);
+            self.tensor(t, names).map_err(|e| e.of(named).within(i).within("tensor"))
+        };
+        self.tensor.iter().enumerate().map(tensor).collect()
+    }
+
+    fn tensor(&self, t: &TensorText, names: &[&str]) -> Result<ParsedTensor, KeyError> {
         match (t.role, &t.values) {
             (TensorRole::Out, Some(_)) => {
-                return Err("an output has no values: the kernel writes them".into());
+                return Err(KeyError::new("an output has no values: the kernel writes them").within("values"));
             }
             (TensorRole::In | TensorRole::Inout, None) => {
                 return Err("an input needs values, as in values = { normal = { std = 1.0 } }".into());
@@ -149,29 +201,35 @@ impl ProblemFile {
             (_, None) => {}
             (_, Some(values)) => {
                 for dtype in self.concrete(t.dtype) {
-                    values.check(dtype).map_err(|e| format!("values: {e}"))?;
+                    values
+                        .check(dtype)
+                        .map_err(|e| KeyError::new(format!("values: {e}")).within("values"))?;
                 }
             }
         }
         if t.role != TensorRole::In {
-            let without = |d: &Dtype| *d != Dtype::I32 && !self.tolerance.contains_key(d);
+            let without = |d: &Dtype| d.integers().is_none() && !self.tolerance.contains_key(d);
             if let Some(dtype) = self.concrete(t.dtype).into_iter().find(without) {
-                return Err(format!(
+                return Err(KeyError::new(format!(
                     "it is compared as {dtype}, and there is no tolerance for {dtype}: add [tolerance.{dtype}] with atol and rtol"
-                ));
+                ))
+                .within("type"));
             }
         }
-        let shape = t.shape.iter().map(|extent| match extent {
-            ExtentText::Number(n) => Expression::parse(&n.to_string(), names),
-            ExtentText::Expression(text) => Expression::parse(text, names),
-        });
-        let shape: Vec<Expression> = shape.collect::<Result<_, _>>().map_err(|e| format!("shape: {e}"))?;
+        let extent = |(i, extent): (usize, &ExtentText)| {
+            let parsed = match extent {
+                ExtentText::Number(n) => Expression::parse(&n.to_string(), names),
+                ExtentText::Expression(text) => Expression::parse(text, names),
+            };
+            parsed.map_err(|e| KeyError::new(format!("shape: {e}")).within(i).within("shape"))
+        };
+        let shape: Vec<Expression> = t.shape.iter().enumerate().map(extent).collect::<Result<_, _>>()?;
         if shape.is_empty() {
-            return Err("shape: give at least one extent, as in shape = [1]".into());
+            return Err(KeyError::new("shape: give at least one extent, as in shape = [1]").within("shape"));
         }
         let planted = t.planted.as_ref().map(PlantedText::kinds).unwrap_or_default();
         if !planted.is_empty() && t.role == TensorRole::Out {
-            return Err("planted is for inputs: an output has no values".into());
+            return Err(KeyError::new("planted is for inputs: an output has no values").within("planted"));
         }
         let tensor = TensorSpec { name: t.name.clone(), role: t.role, values: t.values, planted };
         Ok(ParsedTensor { tensor, dtype: t.dtype, shape })
@@ -185,20 +243,24 @@ impl ProblemFile {
         }
     }
 
-    fn scalars(&self) -> Result<Vec<ScalarSpec>, String> {
-        let scalar = |s: &ScalarText| {
+    fn scalars(&self) -> Result<Vec<ScalarSpec>, KeyError> {
+        let scalar = |(i, s): (usize, &ScalarText)| {
             let whole = s.value.fract() == 0.0 && s.value.abs() <= f64::from(i32::MAX);
-            if !matches!(s.dtype, Dtype::F32 | Dtype::I32) || (s.dtype == Dtype::I32 && !whole) {
-                return Err(format!(
-                    "scalar '{}': a scalar must be an f32, or an i32 with a whole value",
-                    s.name
-                ));
+            let error = || {
+                let what = "a scalar must be an f32, or an i32 with a whole value";
+                KeyError::new(format!("scalar '{}': {what}", s.name))
+            };
+            if !matches!(s.dtype, Dtype::F32 | Dtype::I32) {
+                return Err(error().within("type").within(i).within("scalar"));
+            }
+            if s.dtype == Dtype::I32 && !whole {
+                return Err(error().within("value").within(i).within("scalar"));
             }
             let mut bytes = Vec::new();
             s.dtype.encode(s.value, &mut bytes);
             Ok(ScalarSpec { bytes })
         };
-        self.scalar.iter().map(scalar).collect()
+        self.scalar.iter().enumerate().map(scalar).collect()
     }
 }
 

@@ -8,6 +8,7 @@ mod expression;
 mod file;
 mod input_values;
 mod launcher;
+mod outcomes;
 mod planted;
 mod reference;
 mod resident;
@@ -18,12 +19,13 @@ mod timing;
 mod verify;
 
 use crate::outcome::{Correctness, Stop};
-use crate::problem::api::{BuildNeeds, HeldOutUse, Problem, ProblemContext, Timed, WorkerRole, toml_error};
+use crate::problem::api::{BuildNeeds, HeldOutUse, Problem, ProblemContext, Timed, WorkerRole};
+use crate::problem::key_error::KeyError;
 use crate::worker::{ModuleId, Worker};
 use case_data::{Ahead, CaseData, draw, sets};
-use file::ProblemFileError;
 use lab_device::{DeviceInfo, ExecutionOrder};
 use launcher::CaseLauncher;
+use outcomes::{CaseOutcome, CaseOutcomes};
 use reference::ReferenceKernel;
 use resident::{AcceptedOutputs, Resident, TimedCases};
 use spec::{Case, CaseTensor, ProblemSpec};
@@ -36,7 +38,7 @@ use verify::CaseCheck;
 /// Opens the problem whose problem.toml at `path` has this text.
 pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
     let folder = path.parent().unwrap_or(Path::new(".")).to_owned();
-    let spec = parse(path, text, None)?;
+    let spec = file::parse(path, text, None)?;
     let folder_name = folder.file_name().map(|n| n.to_string_lossy().into_owned());
     let name = spec.name.clone().or(folder_name).unwrap_or_else(|| "tensor".into());
     Ok(Box::new(TensorProblem {
@@ -52,14 +54,6 @@ pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
         accepted: AcceptedOutputs::default(),
         accepted_of_incumbent: AcceptedOutputs::default(),
     }))
-}
-
-/// Parses problem.toml; see [`file::parse`].
-fn parse(path: &Path, text: &str, held_out: Option<u64>) -> Result<ProblemSpec, Stop> {
-    file::parse(text, held_out).map_err(|wrong| match wrong {
-        ProblemFileError::Toml(error) => toml_error(path, text, &error),
-        ProblemFileError::Sense(what) => Stop::Problem(format!("{}: {what}", path.display())),
-    })
 }
 
 struct TensorProblem {
@@ -92,7 +86,7 @@ impl Problem for TensorProblem {
 
     /// Values are drawn anew in every run. If problem.toml says how to draw shapes, these replace the workloads.
     fn use_held_out_inputs(&mut self, seed: u64, _sealed: usize) -> Result<HeldOutUse, Stop> {
-        self.spec = Rc::new(parse(&self.folder.join("problem.toml"), &self.text, Some(seed))?);
+        self.spec = Rc::new(file::parse(&self.path(), &self.text, Some(seed))?);
         Ok(HeldOutUse { sets_in_a_check: 1, times_them: false })
     }
 
@@ -103,9 +97,8 @@ impl Problem for TensorProblem {
         self.chosen = (0..self.spec.cases.len()).filter(|i| small(&self.spec.cases[*i])).collect();
         let left_out = self.spec.cases.len() - self.chosen.len();
         if self.chosen.is_empty() {
-            return Err(Stop::Problem(
-                "cpu_max_cells in problem.toml leaves no workload for the emulated device: raise it".into(),
-            ));
+            let what = "cpu_max_cells leaves no workload for the emulated device: raise it";
+            return Err(KeyError::new(what).within("cpu_max_cells").stop(&self.path(), &self.text));
         }
         if left_out > 0 {
             cx.out.caveat(format_args!(
@@ -154,40 +147,11 @@ impl Problem for TensorProblem {
         for entry in self.spec.entries() {
             worker.require_entry(module, entry)?;
         }
-        let resident = self.resident(cx, worker)?;
-        let timed = self.timed(cx)?;
-        let mut tally = GateTally::new(&self.spec);
-        for (done, index) in self.chosen.iter().enumerate() {
-            cx.out.progress(done as u64, self.chosen.len() as u64)?;
-            tally.begin_case();
-            let at = timed.iter().position(|(timed, _)| timed == index);
-            let mut check = CaseCheck { spec: &self.spec, resident: &resident, module, tally: &mut tally };
-            match at {
-                Some(at) => {
-                    let accepted = Some((at, &self.accepted));
-                    check.run(&resident.launchers[at], &timed[at].1, accepted, cx, worker)?;
-                }
-                None => {
-                    let drawn = self.ahead.remove(index).map_or_else(
-                        || draw(&self.spec, *index, &mut self.reference, cx.device, cx.seed),
-                        Ok,
-                    )?;
-                    let launcher = CaseLauncher::set_up(&self.spec, *index, worker, &drawn.sets)?;
-                    check.run(&launcher, &drawn, None, cx, worker)?;
-                    launcher.take_down(worker)?;
-                }
-            }
-            // After each case, so that the gates of a long problem show while it runs.
-            let last = tally.breached() || done + 1 == self.chosen.len();
-            tally.write(&self.spec, last, cx.out)?;
-            if tally.breached() {
-                // On the emulated device the store may have damaged the worker itself.
-                cx.out.text("a store out of bounds may have damaged the worker: verification stops")?;
-                return Ok(Correctness::Fail);
-            }
-        }
-        cx.out.progress(self.chosen.len() as u64, self.chosen.len() as u64)?;
-        Ok(tally.verdict())
+        let mut outcomes = CaseOutcomes::new(&self.chosen);
+        let mut present = None;
+        let verdict = self.verify_cases(cx, worker, module, &mut outcomes, &mut present);
+        outcomes.write_unless_passed(&self.spec, &verdict, present, cx.out)?;
+        verdict
     }
 
     fn set_up(
@@ -260,10 +224,10 @@ impl Problem for TensorProblem {
             let case = &self.spec.cases[*index];
             let sets = vec![launcher::draw(&self.spec, case, cx.seed, 0)];
             let expected = match &mut self.reference {
-                Some(reference) => vec![reference.expect(&self.spec, *index, &sets[0])?],
+                Some(reference) => vec![reference.expect(&self.spec, *index, &sets[0])?.outputs],
                 None => Vec::new(),
             };
-            let drawn = CaseData { sets, expected };
+            let drawn = CaseData { sets, expected, after_steps: Vec::new() };
             let launcher = CaseLauncher::set_up(&self.spec, *index, worker, &drawn.sets)?;
             launcher.launch(worker, module, 0, &drawn.sets, ExecutionOrder::Forward)?;
             let got = launcher.outputs(worker, 0)?;
@@ -275,6 +239,60 @@ impl Problem for TensorProblem {
 }
 
 impl TensorProblem {
+    /// The path of problem.toml.
+    fn path(&self) -> PathBuf {
+        self.folder.join("problem.toml")
+    }
+
+    /// [`Problem::verify`] after the entries were found. `present` is the position of the case that is judged.
+    fn verify_cases(
+        &mut self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        module: ModuleId,
+        outcomes: &mut CaseOutcomes,
+        present: &mut Option<usize>,
+    ) -> Result<Correctness, Stop> {
+        let resident = self.resident(cx, worker)?;
+        let timed = self.timed(cx)?;
+        let mut tally = GateTally::new(&self.spec);
+        for (done, index) in self.chosen.iter().enumerate() {
+            cx.out.progress(done as u64, self.chosen.len() as u64)?;
+            *present = Some(done);
+            let failures = tally.failures();
+            tally.begin_case();
+            let at = timed.iter().position(|(timed, _)| timed == index);
+            let mut check = CaseCheck { spec: &self.spec, resident: &resident, module, tally: &mut tally };
+            match at {
+                Some(at) => {
+                    let accepted = Some((at, &self.accepted));
+                    check.run(&resident.launchers[at], &timed[at].1, accepted, cx, worker)?;
+                }
+                None => {
+                    let drawn = self.ahead.remove(index).map_or_else(
+                        || draw(&self.spec, *index, &mut self.reference, cx.device, cx.seed),
+                        Ok,
+                    )?;
+                    let launcher = CaseLauncher::set_up(&self.spec, *index, worker, &drawn.sets)?;
+                    check.run(&launcher, &drawn, None, cx, worker)?;
+                    launcher.take_down(worker)?;
+                }
+            }
+            let is_right = tally.failures() == failures;
+            outcomes.set(done, if is_right { CaseOutcome::Pass } else { CaseOutcome::Fail });
+            // After each case, so that the gates of a long problem show while it runs.
+            let last = tally.breached() || done + 1 == self.chosen.len();
+            tally.write(&self.spec, last, cx.out)?;
+            if tally.breached() {
+                // On the emulated device the store may have damaged the worker itself.
+                cx.out.text("a store out of bounds may have damaged the worker: verification stops")?;
+                return Ok(Correctness::Fail);
+            }
+        }
+        cx.out.progress(self.chosen.len() as u64, self.chosen.len() as u64)?;
+        Ok(tally.verdict())
+    }
+
     fn timed_cases(&self) -> Vec<usize> {
         self.chosen.iter().copied().filter(|index| !self.spec.cases[*index].held_out).collect()
     }

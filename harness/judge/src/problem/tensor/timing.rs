@@ -4,6 +4,7 @@
 //! so it holds what the device needs between two launches, and nothing of the host. `latency_us` is the time between two
 //! device events around a single launch.
 
+use super::outcomes::{CaseOutcome, CaseOutcomes};
 use super::resident::{AcceptedOutputs, Resident, TimedCases};
 use super::spec::{Case, ProblemSpec, TensorRole};
 use super::tally::GateTally;
@@ -30,6 +31,8 @@ pub struct TensorTiming {
     /// Those of a kernel that [`Timed::in_same_worker`] sets up beside this one.
     pub accepted_of_other: AcceptedOutputs,
     tally: GateTally,
+    /// What the timed launches of each case came to.
+    outcomes: CaseOutcomes,
     seed: u64,
     emulated: bool,
     turns: usize,
@@ -52,6 +55,7 @@ impl TensorTiming {
         let (spec, drawn, emulated) = (resident.spec.clone(), resident.timed.clone(), resident.emulated);
         let mut tally = GateTally::new(&spec);
         tally.begin_case();
+        let outcomes = CaseOutcomes::passed(drawn.iter().map(|(index, _)| *index));
         let [accepted, accepted_of_other] = accepted;
         let latencies = match (emulated, place) {
             (true, _) | (_, WorkerRole::Incumbent) => Vec::new(),
@@ -65,6 +69,7 @@ impl TensorTiming {
             accepted,
             accepted_of_other,
             tally,
+            outcomes,
             seed: seed ^ place.salt(),
             emulated,
             turns: 0,
@@ -83,7 +88,7 @@ impl TensorTiming {
         self.prepare(worker, at, sets)?;
         let launcher = &self.resident.launchers[at];
         let launch = |set: &usize| launcher.launch_of(self.module, *set, ExecutionOrder::Forward);
-        let seconds = worker.replay(sets.iter().map(launch).collect(), self.flush())?;
+        let seconds = worker.replay(sets.iter().map(launch).collect(), self.flush(), self.spec.graph)?;
         self.compare(worker, at, sets, out)?;
         Ok(seconds / sets.len() as f64)
     }
@@ -121,6 +126,8 @@ impl TensorTiming {
             let case = &self.spec.cases[*index];
             if self.tally.compare(&self.spec, case, &how, &got, &drawn.expected[*set], out)? {
                 self.accepted.insert(at, *set, digests);
+            } else {
+                self.outcomes.set(at, CaseOutcome::Fail);
             }
         }
         Ok(())
@@ -149,6 +156,9 @@ impl TensorTiming {
             let first = first.map(|first| (first.case(), first.describe(&breach)));
             if let Some((case, what)) = self.resident.describe(&breach).or(first) {
                 self.tally.breach(case, "timed launches", &what, input, out)?;
+                if let Some(at) = self.outcomes.position(&self.spec, case) {
+                    self.outcomes.set(at, CaseOutcome::Fail);
+                }
             }
         }
         Ok(())
@@ -158,6 +168,7 @@ impl TensorTiming {
         let verdict = self.tally.verdict();
         if verdict == Correctness::Fail {
             self.tally.write(&self.spec, true, out)?;
+            self.outcomes.write(&self.spec, out)?;
         }
         Ok(verdict)
     }
@@ -229,7 +240,12 @@ impl Timed for TensorTiming {
         let mut seconds = vec![f64::NAN; order.len()];
         for at in order {
             let sets = draw_sets(&mut rng, self.resident.launchers[at].sets(), self.emulated);
-            seconds[at] = self.window(worker, at, &sets, out)?;
+            let window = self.window(worker, at, &sets, out);
+            if matches!(window, Err(Stop::Crash(_))) {
+                self.outcomes.set(at, CaseOutcome::Crash);
+                self.outcomes.write(&self.spec, out)?;
+            }
+            seconds[at] = window?;
         }
         if self.turns <= LATENCY_TURNS {
             self.time_single_launches(worker, out)?;
@@ -303,6 +319,7 @@ impl Timed for TensorTiming {
             for (at, (case, seconds)) in self.cases().zip(&summaries).enumerate() {
                 write_workload(case, seconds, self.latency(at), out)?;
             }
+            out.line("launched_as", self.resident.submission.word())?;
         }
         let us = |seconds: &dyn Fn(&TimingSummary) -> Option<f64>| {
             let each: Option<Vec<f64>> = summaries.iter().map(seconds).collect();

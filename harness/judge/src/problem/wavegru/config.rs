@@ -2,7 +2,7 @@
 
 use super::run_inputs::{NEUTRAL_TEMPERATURE, SamplingRanges, ValueRange};
 use crate::outcome::Stop;
-use crate::problem::api::toml_error;
+use crate::problem::key_error::{KeyError, toml_error};
 use lab_device::DeviceInfo;
 use serde::Deserialize;
 use std::path::Path;
@@ -66,10 +66,9 @@ pub struct GateLimits {
 impl WaveGruConfig {
     /// Reads and checks a problem.toml. An error names the file and what is wrong in it.
     pub fn read(path: &Path, text: &str) -> Result<Self, Stop> {
-        let wrong = |what: &dyn std::fmt::Display| Stop::Problem(format!("{}: {what}", path.display()));
         let config: WaveGruConfig = toml::from_str(text).map_err(|e| toml_error(path, text, &e))?;
         if let Some(error) = config.error() {
-            return Err(wrong(&error));
+            return Err(error.stop(path, text));
         }
         let score = config.limits.teacher_score_diff.unwrap_or(config.margin);
         Ok(WaveGruConfig {
@@ -78,21 +77,24 @@ impl WaveGruConfig {
         })
     }
 
-    fn error(&self) -> Option<String> {
+    fn error(&self) -> Option<KeyError> {
         let mut seeds = self.run_seeds.clone();
         seeds.sort_unstable();
         seeds.dedup();
         let (temperature, min_p, token) = (self.temperature, self.min_p, self.first_token);
+        let steps_are_right = |n: usize| (1..=1 << 20).contains(&n);
+        let steps_wrong = || "steps and steps_cpu must be from 1 to 1048576".to_owned();
+        let at_least_one = || "timed_launches and orders must be at least 1".to_owned();
         let rules = [
             (
+                "hidden",
                 (256..=4096).contains(&self.hidden) && self.hidden.is_multiple_of(256),
                 format!("hidden = {}: it must be a multiple of 256, at most 4096", self.hidden),
             ),
+            ("steps", steps_are_right(self.steps), steps_wrong()),
+            ("steps_cpu", steps_are_right(self.steps_cpu), steps_wrong()),
             (
-                [self.steps, self.steps_cpu].iter().all(|n| (1..=1 << 20).contains(n)),
-                "steps and steps_cpu must be from 1 to 1048576".into(),
-            ),
-            (
+                "temperature",
                 0.0 < temperature.low && temperature.low <= temperature.high && temperature.high.is_finite(),
                 format!(
                     "temperature = {}: it must be above 0, and no range may end before it begins",
@@ -100,20 +102,25 @@ impl WaveGruConfig {
                 ),
             ),
             (
+                "min_p",
                 0.0 < min_p.low && min_p.low <= min_p.high && min_p.high <= 1.0,
                 format!("min_p = {}: it must be above 0 and at most 1", written(min_p)),
             ),
             (
+                "first_token",
                 token.low <= token.high && token.high < 256,
                 format!("first_token = {}: it must be from 0 to 255", written(token)),
             ),
+            ("timed_launches", self.timed_launches > 0, at_least_one()),
+            ("orders", self.orders > 0, at_least_one()),
             (
-                self.timed_launches > 0 && self.orders > 0,
-                "timed_launches and orders must be at least 1".into(),
+                "run_seeds",
+                seeds.len() == self.run_seeds.len(),
+                "run_seeds: a seed is in the list twice".into(),
             ),
-            (seeds.len() == self.run_seeds.len(), "run_seeds: a seed is in the list twice".into()),
         ];
-        rules.into_iter().find(|(holds, _)| !holds).map(|(_, rule)| rule)
+        let broken = rules.into_iter().find(|(_, holds, _)| !holds);
+        broken.map(|(key, _, what)| KeyError::new(what).within(key))
     }
 
     /// Samples of a launch on this device.

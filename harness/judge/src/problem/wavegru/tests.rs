@@ -30,7 +30,7 @@ fn a_wrong_problem_toml_is_refused_with_a_reason() {
     assert!(error_for("[0.7, 1.4]", "[0.7]").contains("expected a number, or a range [LOW, HIGH]"));
     assert!(error_for("[0, 255]", "[0, 256]").contains("first_token = [0, 256]: it must be from 0 to 255"));
     assert!(error_for("orders = 2", "order = 2").contains("unknown field `order`"));
-    assert!(error_for("steps = 48", "steps = 0").starts_with("wavegru/problem.toml: steps"));
+    assert!(error_for("steps = 48", "steps = 0").starts_with("wavegru/problem.toml:4:9: error: steps"));
 }
 
 /// The form of problem.toml before the parameters were drawn.

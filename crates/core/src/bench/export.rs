@@ -1,0 +1,213 @@
+//! A bench as CSV, as Markdown, and in Bencher's format.
+
+use crate::bench::record::{Bench, BenchRun};
+use crate::bench::summary::{Summary, TimeOverRuns, numbers};
+use lab_protocol::text::escape_invisible;
+use serde_json::{Map, Value, json};
+
+/// One line for each workload and run: `bench,kernel,device,run,workload,outcome,kernel_us,trials_us`. The trials' times are
+/// separated by blanks.
+pub fn csv(bench: &Bench) -> String {
+    let mut text = "bench,kernel,device,run,workload,outcome,kernel_us,trials_us\n".to_owned();
+    for run in &bench.runs {
+        for workload in &run.workloads {
+            let trials: Vec<String> = workload.trials_us.iter().map(|us| exact(*us)).collect();
+            let cells = [
+                bench.start.bench.to_string(),
+                bench.start.kernel.clone(),
+                run.device.name.clone().unwrap_or_default(),
+                run.run.to_string(),
+                workload.name.clone(),
+                workload.outcome.word().to_owned(),
+                workload.us.map(exact).unwrap_or_default(),
+                trials.join(" "),
+            ];
+            text += &cells.map(|cell| csv_cell(&cell)).join(",");
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// A cell of a CSV file (RFC 4180). A cell that a spreadsheet would take for a formula gets an apostrophe before it.
+fn csv_cell(text: &str) -> String {
+    let clean = escape_invisible(text);
+    let guarded = match clean.starts_with(['=', '+', '-', '@']) {
+        true => format!("'{clean}"),
+        false => clean.into_owned(),
+    };
+    let needs_quotes = guarded.contains([',', '"', '\n', '\r']);
+    if needs_quotes { format!("\"{}\"", guarded.replace('"', "\"\"")) } else { guarded }
+}
+
+/// A table of the runs and one of the workloads.
+pub fn markdown(bench: &Bench) -> String {
+    let (start, summary) = (&bench.start, Summary::of(bench));
+    let device = bench.runs.first().and_then(|run| run.device.name.as_deref()).unwrap_or("no device");
+    let discipline = start.discipline.map_or_else(
+        || format!("as `{}` measures", start.command),
+        |d| format!("{} untimed and {} timed launches, {} trials", d.warm_up, d.iterations, d.trials),
+    );
+    let mut text = format!("# Bench {} of {}\n\n", start.bench, plain(&start.kernel));
+    text += &format!("- device: {}\n- discipline: {}\n", plain(device), plain(&discipline));
+    text += &format!("- bytes: `{}`, fingerprint `{}`\n", start.blob, start.fingerprint.short());
+    text += &format!("- {}, {} of {} runs\n", summary.passed_text(), summary.passed_runs, start.runs);
+    if let Some(mean) = &summary.mean {
+        text += &format!("- mean: {}\n", with_ends(mean));
+    }
+    if let Some(mean) = &summary.geometric {
+        text += &format!("- geometric mean: {}\n", with_ends(mean));
+    }
+    if let Some(groups) = &summary.groups {
+        let [fast, slow] = groups.each_ref().map(|group| {
+            format!("runs {} at {} to {} µs", numbers(&group.runs), us(group.low), us(group.high))
+        });
+        text += &format!("- two groups of runs: {fast}; {slow}\n");
+    }
+    for caveat in &summary.caveats {
+        text += &format!("- caveat: {}\n", plain(caveat));
+    }
+    text += "\n| run | mean, µs | passed | seconds |\n|---|---|---|---|\n";
+    for run in &bench.runs {
+        text += &run_row(run);
+    }
+    text += "\nThe bounds are those of the fastest and the slowest run.\n\n";
+    text += "| workload | µs | fastest | slowest | spread | outcome |\n|---|---|---|---|---|---|\n";
+    for workload in &summary.workloads {
+        let cells = workload.us.map_or_else(
+            || ["–".to_owned(), "–".to_owned(), "–".to_owned(), "–".to_owned()],
+            |time| [us(time.mean), us(time.low), us(time.high), format!("{:.1} %", time.spread_pct())],
+        );
+        text +=
+            &format!("| {} | {} | {} |\n", plain(&workload.name), cells.join(" | "), workload.outcome.word());
+    }
+    text
+}
+
+fn run_row(run: &BenchRun) -> String {
+    let mean = run.mean_us().map_or_else(|| "–".to_owned(), us);
+    format!("| {} | {mean} | {}/{} | {:.1} |\n", run.run, run.passed(), run.workloads.len(), run.seconds)
+}
+
+/// Text in a cell of Markdown: nothing in it has a meaning of its own.
+fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in escape_invisible(text).chars() {
+        if matches!(c, '|' | '`' | '*' | '_' | '<' | '>' | '[' | ']' | '\\' | '#' | '&') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// Bencher Metric Format (<https://bencher.dev/docs/reference/bencher-metric-format/>): for each workload, and for the mean of all,
+/// the measure `latency` in nanoseconds. The bounds are those of the fastest and the slowest run. A workload that did not pass in
+/// every run is left out.
+pub fn bmf(bench: &Bench) -> String {
+    let summary = Summary::of(bench);
+    let metric = |time: &TimeOverRuns| {
+        let ns = |us: f64| us * 1e3;
+        json!({ "latency": {
+            "value": ns(time.mean), "lower_value": ns(time.low), "upper_value": ns(time.high)
+        } })
+    };
+    let kernel = &bench.start.kernel;
+    let mut metrics = Map::new();
+    if let Some(mean) = &summary.mean {
+        metrics.insert(format!("{kernel} mean"), metric(mean));
+    }
+    let timed = |w: &&crate::bench::summary::WorkloadSummary| {
+        w.outcome == crate::bench::record::WorkloadOutcome::Pass
+    };
+    for workload in summary.workloads.iter().filter(timed) {
+        if let Some(time) = &workload.us {
+            metrics.insert(format!("{kernel} {}", workload.name), metric(time));
+        }
+    }
+    // Numbers and texts only: this always serializes.
+    serde_json::to_string_pretty(&Value::Object(metrics)).unwrap_or_default() + "\n"
+}
+
+/// A time in µs for people: three decimals, as clocks of GPUs allow.
+pub fn us(value: f64) -> String {
+    format!("{value:.3}")
+}
+
+/// `13.615 µs (11.095 … 15.953)`.
+pub fn with_ends(time: &TimeOverRuns) -> String {
+    format!("{} µs ({} … {})", us(time.mean), us(time.low), us(time.high))
+}
+
+/// A number as it was recorded.
+fn exact(value: f64) -> String {
+    value.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::record::WorkloadOutcome;
+    use crate::bench::summary::tests::bench;
+
+    #[test]
+    fn bmf_has_a_value_with_bounds_for_each_workload_and_for_the_mean() {
+        let text =
+            bmf(&bench(&[&[("batch=1", 7.0), ("batch=64", 31.0)], &[("batch=1", 9.0), ("batch=64", 33.0)]]));
+        let read: Value = serde_json::from_str(&text).expect("JSON");
+        let wanted = json!({
+            "kernel.cu mean": { "latency": { "value": 20000.0, "lower_value": 19000.0, "upper_value": 21000.0 } },
+            "kernel.cu batch=1": { "latency": { "value": 8000.0, "lower_value": 7000.0, "upper_value": 9000.0 } },
+            "kernel.cu batch=64": { "latency": { "value": 32000.0, "lower_value": 31000.0, "upper_value": 33000.0 } },
+        });
+        assert_eq!(read, wanted);
+    }
+
+    #[test]
+    fn a_workload_that_failed_in_one_run_is_no_metric() {
+        let mut made = bench(&[&[("batch=1", 7.0), ("batch=4", 8.0)], &[("batch=1", 7.0), ("batch=4", 8.0)]]);
+        made.runs[1].workloads[1].outcome = WorkloadOutcome::Fail;
+        let read: Value = serde_json::from_str(&bmf(&made)).expect("JSON");
+        assert!(read.get("kernel.cu batch=1").is_some() && read.get("kernel.cu batch=4").is_none(), "{read}");
+    }
+
+    #[test]
+    fn csv_has_a_line_for_each_workload_of_each_run() {
+        let text = csv(&bench(&[&[("batch=1", 7.25)], &[("batch=1", 7.5)]]));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "bench,kernel,device,run,workload,outcome,kernel_us,trials_us");
+        assert_eq!(
+            lines[1..],
+            [
+                "3,kernel.cu,NVIDIA H200,1,batch=1,pass,7.25,7.25",
+                "3,kernel.cu,NVIDIA H200,2,batch=1,pass,7.5,7.5"
+            ]
+        );
+    }
+
+    #[test]
+    fn names_from_outside_mean_nothing_in_a_table() {
+        assert_eq!(csv_cell("a,\"b\""), "\"a,\"\"b\"\"\"");
+        assert_eq!(csv_cell("=1+1"), "'=1+1");
+        assert_eq!(csv_cell("a\nb\u{1b}"), "a\\nb\\u{1b}");
+        assert_eq!(plain("a|b<c>\u{202e}"), "a\\|b\\<c\\>\\\\u{202e}");
+        let text = markdown(&bench(&[&[("n=1|2", 7.0)]]));
+        assert!(text.contains("| n=1\\|2 | 7.000 | 7.000 | 7.000 | 0.0 % | pass |\n"), "{text}");
+    }
+
+    #[test]
+    fn markdown_has_the_mean_of_each_run_and_what_they_say_together() {
+        let text = markdown(&bench(&[&[("b=1", 7.0), ("b=2", 9.0)], &[("b=1", 8.0), ("b=2", 10.0)]]));
+        for line in [
+            "# Bench 3 of kernel.cu",
+            "- device: NVIDIA H200",
+            "- discipline: 3 untimed and 100 timed launches, 5 trials",
+            "- passed 2/2, 2 of 2 runs",
+            "- mean: 8.500 µs (8.000 … 9.000)",
+            "| 1 | 8.000 | 2/2 | 40.0 |",
+            "| b=2 | 9.500 | 9.000 | 10.000 | 11.1 % | pass |",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! What the result lines of a run say about each workload.
+
+use crate::bench::record::{WorkloadOutcome, WorkloadRun};
+use crate::run::verdict::{Outcome, Verdict};
+use lab_protocol::report::{Report, first_word, number};
+use std::collections::HashMap;
+
+/// Keys of a time, the first that a line has, and what a µs is of each.
+const TIMES: [(&str, f64); 6] =
+    [("kernel_us", 1.0), ("us", 1.0), ("time_us", 1.0), ("latency_us", 1.0), ("ms", 1e3), ("time_ms", 1e3)];
+
+/// Further keys that end the name of a workload.
+const FIGURES: [&str; 12] = [
+    "mad_us",
+    "n",
+    "gbps",
+    "gbs",
+    "gflops",
+    "tflops",
+    "sps",
+    "throughput_sps",
+    "trials_us",
+    "correctness",
+    "ok",
+    "speed",
+];
+
+/// Most workloads of a run that are recorded.
+pub const MOST_WORKLOADS: usize = 4096;
+
+/// The words of one `workload:` line.
+type Words<'r> = [(&'r str, &'r str)];
+
+/// The workloads of a run, in the order of their lines. A run without such lines has one workload, named `whole`.
+pub fn workloads(report: &Report, verdict: &Verdict, whole: &str) -> Vec<WorkloadRun> {
+    let mut rows: Vec<WorkloadRun> = Vec::new();
+    for words in report.workloads().iter().take(MOST_WORKLOADS) {
+        rows.push(row(words, verdict, whole));
+    }
+    if rows.is_empty() {
+        let outcome = whole_outcome(verdict);
+        let us = report.number("kernel_us").filter(|us| is_time(*us) && outcome == WorkloadOutcome::Pass);
+        rows.push(WorkloadRun { name: whole.to_owned(), outcome, us, trials_us: Vec::new() });
+    }
+    number_repeated(&mut rows);
+    rows
+}
+
+fn row(words: &Words, verdict: &Verdict, whole: &str) -> WorkloadRun {
+    let is_figure = |key: &str| TIMES.iter().any(|(time, _)| *time == key) || FIGURES.contains(&key);
+    let name: Vec<String> = words
+        .iter()
+        .take_while(|(key, _)| !is_figure(key))
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
+    let value = |wanted: &str| words.iter().find(|(key, _)| *key == wanted).map(|(_, value)| *value);
+    let word = value("correctness").or_else(|| value("ok"));
+    let outcome = word.map_or_else(
+        || whole_outcome(verdict),
+        |word| WorkloadOutcome::of_word(word).unwrap_or(WorkloadOutcome::Fail),
+    );
+    let us = TIMES.iter().find_map(|(key, scale)| Some(number(value(key)?)? * scale));
+    let trials = value("trials_us").into_iter().flat_map(|trials| trials.split(','));
+    WorkloadRun {
+        name: if name.is_empty() { whole.to_owned() } else { name.join(" ") },
+        outcome,
+        us: us.filter(|us| is_time(*us) && outcome == WorkloadOutcome::Pass),
+        trials_us: trials.filter_map(|us| number(first_word(us))).filter(|us| us.is_finite()).collect(),
+    }
+}
+
+fn is_time(us: f64) -> bool {
+    us.is_finite() && us > 0.0
+}
+
+/// What a workload came to of which the run says nothing.
+fn whole_outcome(verdict: &Verdict) -> WorkloadOutcome {
+    match verdict.outcome {
+        Outcome::Pass => WorkloadOutcome::Pass,
+        Outcome::Fail => WorkloadOutcome::Fail,
+        Outcome::Crash if !verdict.build_failed => WorkloadOutcome::Crash,
+        Outcome::Crash | Outcome::Void | Outcome::NotJudged => WorkloadOutcome::NotJudged,
+    }
+}
+
+/// Tells workloads of the same name apart: the second one gets ` #2`.
+fn number_repeated(rows: &mut [WorkloadRun]) {
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    for row in rows {
+        let count = seen.entry(row.name.clone()).or_default();
+        *count += 1;
+        if *count > 1 {
+            row.name = format!("{} #{count}", row.name);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(log: &str, outcome: Outcome) -> Vec<(String, WorkloadOutcome, Option<f64>)> {
+        let verdict = Verdict::bare(outcome, "");
+        let rows = workloads(&Report::read(log), &verdict, "scale");
+        rows.into_iter().map(|row| (row.name, row.outcome, row.us)).collect()
+    }
+
+    #[test]
+    fn a_workload_is_named_by_what_stands_before_its_figures() {
+        let log = "workload: batch=1 T=f32 kernel_us=7.01 trials_us=7,7.02 n=2 correctness=pass\n\
+                   workload: batch=1 T=f32 kernel_us=7.17 trials_us=7.17 n=2 correctness=pass\n\
+                   workload: kernel_us=3 correctness=pass\n";
+        let pass = WorkloadOutcome::Pass;
+        let rows = of(log, Outcome::Pass);
+        assert_eq!(rows[0], ("batch=1 T=f32".into(), pass, Some(7.01)));
+        assert_eq!(rows[1], ("batch=1 T=f32 #2".into(), pass, Some(7.17)));
+        assert_eq!(rows[2], ("scale".into(), pass, Some(3.0)));
+        let verdict = Verdict::bare(Outcome::Pass, "");
+        assert_eq!(workloads(&Report::read(log), &verdict, "scale")[0].trials_us, [7.0, 7.02]);
+    }
+
+    #[test]
+    fn a_harness_of_the_users_own_may_use_other_words_and_units() {
+        let rows =
+            of("workload: shape=1x8 ms=0.5 ok=pass\nworkload: shape=2x8 us=nan ok=no\n", Outcome::Pass);
+        assert_eq!(rows[0], ("shape=1x8".into(), WorkloadOutcome::Pass, Some(500.0)));
+        assert_eq!(rows[1], ("shape=2x8".into(), WorkloadOutcome::Fail, None));
+    }
+
+    #[test]
+    fn without_lines_the_whole_run_is_the_workload() {
+        assert_eq!(
+            of("kernel_us: 4.5\n", Outcome::Pass),
+            [("scale".into(), WorkloadOutcome::Pass, Some(4.5))]
+        );
+        assert_eq!(of("kernel_us: nan\n", Outcome::Fail), [("scale".into(), WorkloadOutcome::Fail, None)]);
+        assert_eq!(of("", Outcome::Crash), [("scale".into(), WorkloadOutcome::Crash, None)]);
+    }
+
+    #[test]
+    fn no_time_stands_beside_a_failure() {
+        let rows = of("workload: rows=3 kernel_us=1 correctness=fail\n", Outcome::Fail);
+        assert_eq!(rows, [("rows=3".into(), WorkloadOutcome::Fail, None)]);
+    }
+}

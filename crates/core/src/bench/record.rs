@@ -1,0 +1,286 @@
+//! What is stored of a bench and of each of its runs.
+
+use crate::run::Fingerprint;
+use crate::run::record::{InputFile, Origin};
+use crate::run::verdict::Outcome;
+use jiff::Timestamp;
+use lab_protocol::report::{Report, first_word};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The number of a bench: it counts from 1 within a repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct BenchId(pub u64);
+
+impl fmt::Display for BenchId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// How many launches of each workload a run makes.
+///
+/// ```
+/// use lab_core::bench::Discipline;
+/// assert_eq!(Discipline::default().to_string(), "3/100/5");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Discipline {
+    /// Untimed launches at the beginning of each trial.
+    pub warm_up: usize,
+    /// Timed launches of a trial, at least 1.
+    pub iterations: usize,
+    /// Trials, each in a new process of the kernel, at least 1.
+    pub trials: usize,
+}
+
+impl Default for Discipline {
+    fn default() -> Self {
+        Discipline { warm_up: 3, iterations: 100, trials: 5 }
+    }
+}
+
+impl fmt::Display for Discipline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}/{}", self.warm_up, self.iterations, self.trials)
+    }
+}
+
+/// Version of the format that this lab writes.
+const VERSION: u32 = 1;
+
+/// What a bench measures: `bench.json`, written once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BenchStart {
+    pub version: u32,
+    /// Version of the lab that wrote it.
+    pub lab: String,
+    /// Known once it is read; stands in no file.
+    #[serde(skip)]
+    pub origin: Origin,
+    pub bench: BenchId,
+    /// Repository-relative path of the kernel.
+    pub kernel: String,
+    /// Git blob id of the kernel's bytes, hex.
+    pub blob: String,
+    /// Hash of the bytes and the rules: of every file that a verdict depends on.
+    pub fingerprint: Fingerprint,
+    pub inputs: Vec<InputFile>,
+    /// The harness command; `built-in` for the built-in harness.
+    pub command: String,
+    /// The device that was asked for: `auto`, `cpu`, `cuda:1`.
+    pub target: String,
+    /// `None` of a harness of the user's own, which has a discipline of its own.
+    pub discipline: Option<Discipline>,
+    /// The number of runs that was asked for.
+    pub runs: u32,
+    pub started: Timestamp,
+}
+
+impl BenchStart {
+    /// The start of a bench that begins now.
+    pub fn now(bench: BenchId, kernel: String, blob: String, fingerprint: Fingerprint) -> Self {
+        BenchStart {
+            version: VERSION,
+            lab: env!("CARGO_PKG_VERSION").to_owned(),
+            origin: Origin::Own,
+            bench,
+            kernel,
+            blob,
+            fingerprint,
+            inputs: Vec::new(),
+            command: "built-in".to_owned(),
+            target: "auto".to_owned(),
+            discipline: None,
+            runs: 1,
+            started: Timestamp::now(),
+        }
+    }
+
+    /// Whether a harness of the user's own measures.
+    pub fn is_external(&self) -> bool {
+        self.discipline.is_none()
+    }
+}
+
+/// What a run was measured with. The runs of one bench have the same.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BenchedDevice {
+    pub name: Option<String>,
+    pub uuid: Option<String>,
+    pub driver: Option<String>,
+    pub compiler: Option<String>,
+}
+
+impl BenchedDevice {
+    /// The keys of the result lines, with what each names.
+    const KEYS: [(&str, &str); 4] = [
+        ("device", "the device"),
+        ("device_uuid", "the device's identifier"),
+        ("driver", "the driver"),
+        ("compiler", "the compiler"),
+    ];
+
+    pub fn of(report: &Report) -> Self {
+        let value = |key: &str| report.value(key).map(str::to_owned);
+        let [name, uuid, driver, compiler] = Self::KEYS.map(|(key, _)| value(key));
+        BenchedDevice { name, uuid, driver, compiler }
+    }
+
+    /// What a report names differently, in words: `the driver was 550 and is 560`. `None` if nothing differs so far: a report
+    /// of a run in progress may lack lines.
+    pub fn difference(&self, report: &Report) -> Option<String> {
+        let known = [&self.name, &self.uuid, &self.driver, &self.compiler];
+        known.iter().zip(Self::KEYS).find_map(|(was, (key, what))| {
+            let (was, is) = (was.as_deref()?, report.value(key)?);
+            (was != is).then(|| format!("{what} was {was} and is {is}"))
+        })
+    }
+}
+
+/// What a workload came to in one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkloadRun {
+    /// The dims and the type, as in `batch=8 T=f32`. Unique within a run: a second one of the same dims ends with ` #2`.
+    pub name: String,
+    pub outcome: WorkloadOutcome,
+    /// Microseconds of a launch: the mean of `trials_us`. `None` unless it passed and was timed.
+    pub us: Option<f64>,
+    /// The median of each trial. Empty if the harness gave none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trials_us: Vec<f64>,
+}
+
+/// What a workload came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkloadOutcome {
+    Pass,
+    Fail,
+    Crash,
+    /// Another workload ended the run before.
+    NotJudged,
+}
+
+impl WorkloadOutcome {
+    pub fn word(self) -> &'static str {
+        match self {
+            WorkloadOutcome::Pass => "pass",
+            WorkloadOutcome::Fail => "fail",
+            WorkloadOutcome::Crash => "crash",
+            WorkloadOutcome::NotJudged => "not judged",
+        }
+    }
+
+    /// The outcome of a word behind `correctness=`; `None` of an unknown word.
+    pub fn of_word(word: &str) -> Option<Self> {
+        match first_word(word) {
+            "pass" => Some(WorkloadOutcome::Pass),
+            "fail" => Some(WorkloadOutcome::Fail),
+            "crash" => Some(WorkloadOutcome::Crash),
+            "not_judged" => Some(WorkloadOutcome::NotJudged),
+            _ => None,
+        }
+    }
+}
+
+/// A run that has ended with a verdict: a line of `runs.jsonl`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BenchRun {
+    /// Known once it is read; stands in no file.
+    #[serde(skip)]
+    pub origin: Origin,
+    pub bench: BenchId,
+    /// From 1.
+    pub run: u32,
+    /// That of the bench: a line of another bench counts for nothing here.
+    pub fingerprint: Fingerprint,
+    pub started: Timestamp,
+    pub seconds: f64,
+    pub outcome: Outcome,
+    /// The build did not succeed.
+    #[serde(default)]
+    pub build_failed: bool,
+    /// The reason, if it did not pass.
+    pub why: String,
+    #[serde(flatten)]
+    pub device: BenchedDevice,
+    pub emulated: bool,
+    pub workloads: Vec<WorkloadRun>,
+    pub caveats: Vec<String>,
+}
+
+impl BenchRun {
+    /// The arithmetic mean of the workloads' times in µs. `None` unless every workload passed and was timed.
+    pub fn mean_us(&self) -> Option<f64> {
+        let times = self.times()?;
+        Some(times.iter().sum::<f64>() / times.len() as f64)
+    }
+
+    /// The time of each workload in µs. `None` unless every workload passed and was timed.
+    pub fn times(&self) -> Option<Vec<f64>> {
+        let times: Option<Vec<f64>> = self.workloads.iter().map(|w| w.us).collect();
+        times.filter(|times| self.outcome == Outcome::Pass && !times.is_empty())
+    }
+
+    /// Workloads that passed.
+    pub fn passed(&self) -> usize {
+        self.workloads.iter().filter(|w| w.outcome == WorkloadOutcome::Pass).count()
+    }
+
+    /// `passed 54/54`.
+    pub fn passed_text(&self) -> String {
+        format!("passed {}/{}", self.passed(), self.workloads.len())
+    }
+
+    /// The workloads that did not pass, with what each came to: `batch=8 fail`. Those that were not launched are left out.
+    pub fn failed(&self) -> Vec<String> {
+        let failed = |w: &&WorkloadRun| matches!(w.outcome, WorkloadOutcome::Fail | WorkloadOutcome::Crash);
+        self.workloads.iter().filter(failed).map(|w| format!("{} {}", w.name, w.outcome.word())).collect()
+    }
+}
+
+/// A bench: what it measures, and the runs that have ended, in order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bench {
+    pub start: BenchStart,
+    pub runs: Vec<BenchRun>,
+}
+
+impl Bench {
+    /// The run that did not pass. It ends a bench.
+    pub fn failed_run(&self) -> Option<&BenchRun> {
+        self.runs.iter().find(|run| run.outcome != Outcome::Pass)
+    }
+
+    /// Whether nothing is left of what was asked for.
+    pub fn is_complete(&self) -> bool {
+        self.runs.len() >= self.start.runs as usize
+    }
+
+    /// Whether all of it is this user's.
+    pub fn is_own(&self) -> bool {
+        self.start.origin == Origin::Own && self.runs.iter().all(|run| run.origin == Origin::Own)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_differs_by_its_name_its_identifier_its_driver_or_its_compiler() {
+        let of =
+            |driver: &str| Report::read(&format!("device: H200\ndevice_uuid: GPU-1\ndriver: {driver}\n"));
+        let device = BenchedDevice::of(&of("550"));
+        assert_eq!(device.difference(&of("550")), None);
+        assert_eq!(device.difference(&of("560")).as_deref(), Some("the driver was 550 and is 560"));
+        assert_eq!(device.difference(&Report::read("device: H200\n")), None, "the rest is not printed yet");
+        let other = Report::read("device: H200\ndevice_uuid: GPU-2\n");
+        assert_eq!(
+            device.difference(&other).as_deref(),
+            Some("the device's identifier was GPU-1 and is GPU-2")
+        );
+    }
+}

@@ -1,0 +1,231 @@
+//! Beginning or resuming a bench, and its runs one after the other.
+
+use crate::bench::judge::{Judged, JudgedRun};
+use crate::bench::record::{Bench, BenchRun, BenchStart, Discipline};
+use crate::bench::store::{BenchStore, OpenBench, own_origin};
+use crate::inputs::Inputs;
+use crate::project::Project;
+use crate::repo::{self, Repo};
+use crate::run::verdict::Outcome;
+use crate::runner::execute::{self, NotRun};
+use crate::runner::process::Control;
+use crate::runner::spec::RunSpec;
+use lab_protocol::Exit;
+use lab_protocol::report::Report;
+use std::sync::Arc;
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BenchRequest {
+    /// The number of runs; `None` is [`RUNS`], or of a bench that is resumed its own number.
+    pub runs: Option<u32>,
+    /// Parts of the discipline that were given.
+    pub warm_up: Option<usize>,
+    pub iterations: Option<usize>,
+    pub trials: Option<usize>,
+    /// Goes on with the newest bench of these bytes.
+    pub resume: bool,
+}
+
+/// Runs of a bench, if nobody says.
+pub const RUNS: u32 = 6;
+
+impl BenchRequest {
+    /// The discipline, where `usual` holds for what was not given.
+    fn discipline(&self, usual: Discipline) -> Discipline {
+        Discipline {
+            warm_up: self.warm_up.unwrap_or(usual.warm_up),
+            iterations: self.iterations.unwrap_or(usual.iterations),
+            trials: self.trials.unwrap_or(usual.trials),
+        }
+    }
+
+    fn gives_discipline(&self) -> bool {
+        self.warm_up.is_some() || self.iterations.is_some() || self.trials.is_some()
+    }
+}
+
+/// Why no bench began.
+#[derive(Debug, thiserror::Error)]
+pub enum NotBenched {
+    #[error(transparent)]
+    NotRun(#[from] NotRun),
+    /// The request does not fit the bench that it names. The text says what to do.
+    #[error("{0}")]
+    Refused(String),
+    #[error("{0:#}")]
+    Failed(#[from] anyhow::Error),
+}
+
+impl NotBenched {
+    /// The exit code of `lab bench`.
+    pub fn exit(&self) -> Exit {
+        match self {
+            NotBenched::NotRun(not_run) => not_run.exit(),
+            NotBenched::Refused(_) | NotBenched::Failed(_) => Exit::NOT_JUDGED,
+        }
+    }
+}
+
+/// What happens during a bench.
+#[derive(Debug)]
+pub enum BenchEvent<'a> {
+    /// A run has begun.
+    Began(u32),
+    /// The result lines of the run in progress so far.
+    Progress(u32, Arc<Report>),
+    /// A run has ended and is recorded.
+    Ended(&'a BenchRun),
+}
+
+/// How a bench ended.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// All runs that were asked for are there.
+    Complete,
+    /// A run did not pass: more runs of these bytes say nothing.
+    Failed,
+    /// The caller ended it.
+    Interrupted,
+    /// The machine or the problem failed, and not the kernel. The text says why.
+    NotJudged(String),
+}
+
+/// A bench that goes on.
+pub struct Session<'a> {
+    project: &'a Project,
+    spec: RunSpec,
+    inputs: Arc<Inputs>,
+    open: OpenBench,
+    pub bench: Bench,
+    /// Runs that there are to be at the end.
+    pub wanted: u32,
+}
+
+impl<'a> Session<'a> {
+    /// Begins a bench, or opens the one that is to be resumed. Checks first what a run needs.
+    pub fn begin(project: &'a Project, spec: RunSpec, request: &BenchRequest) -> Result<Self, NotBenched> {
+        let inputs = execute::inputs_of(project, &spec)?;
+        if project.external() && request.gives_discipline() {
+            let line = project.config.harness.as_deref().unwrap_or_default();
+            return Err(NotBenched::Refused(format!(
+                "this kernel is judged by `{line}`, which has a discipline of its own: leave --warm-up, --iterations and \
+                 --trials out"
+            )));
+        }
+        let store = BenchStore::new(&project.lab_dir);
+        let spec = RunSpec { inputs: Some(Arc::clone(&inputs)), ..spec };
+        let (bench, open) = match request.resume {
+            true => resumed(project, &spec, &inputs, &store, request)?,
+            false => begun(project, &spec, &inputs, &store, request)?,
+        };
+        let wanted = request.runs.unwrap_or(bench.start.runs).max(bench.runs.len() as u32);
+        Ok(Session { project, spec, inputs, open, bench, wanted })
+    }
+
+    /// Makes the runs that are missing. Ends with the first one that does not pass. An error is of the disk: the run that it
+    /// names is not recorded.
+    pub fn run(&mut self, control: &Control, tell: &mut dyn FnMut(BenchEvent)) -> anyhow::Result<Ended> {
+        if self.bench.failed_run().is_some() {
+            return Ok(Ended::Failed);
+        }
+        while self.bench.runs.len() < self.wanted as usize {
+            if control.is_ended() {
+                return Ok(Ended::Interrupted);
+            }
+            let number = self.bench.runs.last().map_or(0, |run| run.run).saturating_add(1);
+            tell(BenchEvent::Began(number));
+            let judged = Judged {
+                project: self.project,
+                spec: &self.spec,
+                inputs: &self.inputs,
+                start: &self.bench.start,
+                device: self.bench.runs.first().map(|run| run.device.clone()),
+            };
+            let mut progress = |report| tell(BenchEvent::Progress(number, report));
+            let run = match judged.run(number, &self.open, control, &mut progress)? {
+                JudgedRun::Ended(run) => run,
+                JudgedRun::Interrupted => return Ok(Ended::Interrupted),
+                JudgedRun::NotJudged(why) => return Ok(Ended::NotJudged(why)),
+            };
+            self.open.append(&run)?;
+            tell(BenchEvent::Ended(&run));
+            let passed = run.outcome == Outcome::Pass;
+            self.bench.runs.push(run);
+            if !passed {
+                return Ok(Ended::Failed);
+            }
+        }
+        Ok(Ended::Complete)
+    }
+}
+
+fn begun(
+    project: &Project,
+    spec: &RunSpec,
+    inputs: &Inputs,
+    store: &BenchStore,
+    request: &BenchRequest,
+) -> Result<(Bench, OpenBench), NotBenched> {
+    let repo = Repo::open(project)?;
+    // Without it git would show .lab as untracked. The bench is right all the same.
+    let _ = repo::exclude(&repo, project);
+    let blob = repo::blob_id(&repo, &project.kernel_name, inputs.kernel())?;
+    let (start, open) = store.create(|id| BenchStart {
+        origin: own_origin(),
+        inputs: inputs.files(),
+        command: project.config.harness.clone().unwrap_or_else(|| "built-in".to_owned()),
+        target: spec.target(project),
+        discipline: (!project.external()).then(|| request.discipline(Discipline::default())),
+        runs: request.runs.unwrap_or(RUNS),
+        ..BenchStart::now(id, project.kernel_name.clone(), blob, inputs.fingerprint.clone())
+    })?;
+    Ok((Bench { start, runs: Vec::new() }, open))
+}
+
+fn resumed(
+    project: &Project,
+    spec: &RunSpec,
+    inputs: &Inputs,
+    store: &BenchStore,
+    request: &BenchRequest,
+) -> Result<(Bench, OpenBench), NotBenched> {
+    let (kernel, target) = (&project.kernel_name, spec.target(project));
+    let of_kernel = |start: &BenchStart| start.kernel == *kernel && start.target == target;
+    let begin = format!("`lab bench{}` begins a new one", project.argument);
+    let Some(found) = store.newest(of_kernel) else {
+        return Err(NotBenched::Refused(format!(
+            "there is no bench of {kernel} on the device {target} to resume: {begin}"
+        )));
+    };
+    let id = found.start.bench;
+    let Some(open) = store.open(id)? else {
+        return Err(NotBenched::Refused(format!("bench {id} goes on in another process: wait for its end")));
+    };
+    // Another process may have added runs before the lock was there.
+    let bench = store.read(id)?;
+    let refusal = why_not(&bench, inputs, request);
+    refusal.map_or(Ok((bench, open)), |why| Err(NotBenched::Refused(format!("bench {id} {why}: {begin}"))))
+}
+
+/// Why a bench cannot be resumed; `None` if it can.
+fn why_not(bench: &Bench, inputs: &Inputs, request: &BenchRequest) -> Option<String> {
+    let start = &bench.start;
+    if !bench.is_own() {
+        return Some("was not written by this user's lab, or was changed since".to_owned());
+    }
+    if start.fingerprint != inputs.fingerprint {
+        let paths = crate::inputs::differences(&start.inputs, &inputs.files());
+        return Some(format!("is of other bytes or rules: {} changed since", paths.join(", ")));
+    }
+    if start.lab != env!("CARGO_PKG_VERSION") {
+        return Some(format!("was begun by lab {}, and this is {}", start.lab, env!("CARGO_PKG_VERSION")));
+    }
+    let wanted = start.discipline.map(|discipline| request.discipline(discipline));
+    if let (Some(was), Some(wanted)) = (start.discipline, wanted)
+        && was != wanted
+    {
+        return Some(format!("has the discipline {was}, and {wanted} was asked for"));
+    }
+    bench.failed_run().map(|run| format!("ended with run {}, which did not pass ({})", run.run, run.why))
+}

@@ -1,0 +1,221 @@
+//! The folder `.lab/bench`: one folder a bench, with `bench.json`, a line in `runs.jsonl` for each run that has ended, and the log
+//! of each run. Both files are only added to, and signed as the records of runs are.
+
+use crate::bench::record::{Bench, BenchId, BenchRun, BenchStart};
+use crate::disk::space;
+use crate::run::record::{Origin, is_inside};
+use crate::store::signature::{self, Purpose};
+use anyhow::{Context, Result, bail, ensure};
+use lab_system::file_lock::LockedFile;
+use lab_system::leftovers;
+use lab_system::root::{Access, Root};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+const START: &str = "bench.json";
+const RUNS: &str = "runs.jsonl";
+
+/// Most bytes of either file that are read.
+const READ_LIMIT: u64 = 64 << 20;
+
+/// Reads and writes the folders of benches.
+#[derive(Clone, Debug)]
+pub struct BenchStore {
+    /// The folder that holds `.lab`.
+    files: Root,
+    benches: PathBuf,
+}
+
+/// A bench that this process adds runs to. No other process can.
+#[derive(Debug)]
+pub struct OpenBench {
+    store: BenchStore,
+    id: BenchId,
+    /// `runs.jsonl`, locked.
+    runs: LockedFile,
+}
+
+impl BenchStore {
+    /// The store in this `.lab` folder. Creates nothing.
+    pub fn new(lab_dir: &Path) -> Self {
+        let files = Root::new(lab_dir.parent().unwrap_or(lab_dir));
+        BenchStore { files, benches: lab_dir.join("bench") }
+    }
+
+    pub fn files(&self) -> &Root {
+        &self.files
+    }
+
+    pub fn folder(&self, id: BenchId) -> PathBuf {
+        self.benches.join(id.to_string())
+    }
+
+    /// Path of the log of a run.
+    pub fn log(&self, id: BenchId, run: u32) -> PathBuf {
+        self.folder(id).join(format!("run-{run}.log"))
+    }
+
+    /// All benches, newest first.
+    pub fn ids(&self) -> Vec<BenchId> {
+        let names = self.files.entries(&self.benches).unwrap_or_default().into_iter();
+        let mut ids: Vec<BenchId> =
+            names.filter_map(|name| name.to_str()?.parse().ok().map(BenchId)).collect();
+        ids.sort_unstable_by(|a, b| b.cmp(a));
+        ids
+    }
+
+    /// Makes the folder of a new bench and writes `bench.json`; `start` gets the number. Two processes at once get two
+    /// numbers.
+    pub fn create(&self, start: impl FnOnce(BenchId) -> BenchStart) -> Result<(BenchStart, OpenBench)> {
+        let failed = || format!("cannot make a folder for the bench in {}", self.benches.display());
+        let id = self.new_folder().with_context(failed)?;
+        let start = start(id);
+        let begin = || -> Result<OpenBench> {
+            let open = self.open(id)?.context("another process took the new bench")?;
+            let path = self.folder(id).join(START);
+            let text = signed(Purpose::Bench, &start)?;
+            self.files
+                .replace(&path, text.as_bytes())
+                .with_context(|| format!("cannot write {}", path.display()))?;
+            Ok(open)
+        };
+        begin().map(|open| (start, open)).map_err(|error| {
+            let _ = self.files.remove_dir_all(&self.folder(id));
+            space::explain(error, "no bench could start")
+        })
+    }
+
+    fn new_folder(&self) -> io::Result<BenchId> {
+        self.files.create_dir_all(&self.benches)?;
+        let mut newest = self.ids().first().map_or(0, |id| id.0);
+        loop {
+            let id = BenchId(newest.checked_add(1).ok_or_else(|| io::Error::other("no number is left"))?);
+            match self.files.create_dir(&self.folder(id)) {
+                Ok(()) => return Ok(id),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => newest = id.0,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Takes the lock of a bench; `None` if another process adds runs to it. Removes what a killed process left in the folder.
+    pub fn open(&self, id: BenchId) -> Result<Option<OpenBench>> {
+        let path = self.folder(id).join(RUNS);
+        let runs = self.files.take_lock(&path, Access::ReadAppend);
+        let runs = runs.with_context(|| format!("cannot open {}", path.display()))?;
+        let open = runs.map(|runs| OpenBench { store: self.clone(), id, runs });
+        if let Some(open) = &open {
+            leftovers::sweep(&self.files, &self.folder(id));
+            open.remove_copies();
+        }
+        Ok(open)
+    }
+
+    /// Whether a process adds runs to this bench now.
+    pub fn is_in_progress(&self, id: BenchId) -> bool {
+        self.files.is_locked(&self.folder(id).join(RUNS))
+    }
+
+    /// Reads a bench. Lines that cannot be read, and those of another bench, are left out: the process that wrote one may have
+    /// been killed halfway, and the run is then made again.
+    pub fn read(&self, id: BenchId) -> Result<Bench> {
+        let start = self.read_start(id)?;
+        let path = self.folder(id).join(RUNS);
+        let text = match self.files.read(&path, READ_LIMIT) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+        };
+        let text = String::from_utf8_lossy(&text);
+        let mut runs: Vec<BenchRun> = Vec::new();
+        for line in text.lines() {
+            let Ok((run, origin)) = signature::read::<BenchRun>(Purpose::BenchRun, line.as_bytes()) else {
+                continue;
+            };
+            let is_of_it = run.bench == id && run.fingerprint == start.fingerprint;
+            if is_of_it && runs.iter().all(|known| known.run != run.run) {
+                runs.push(BenchRun { origin, ..run });
+            }
+        }
+        runs.sort_by_key(|run| run.run);
+        Ok(Bench { start, runs })
+    }
+
+    fn read_start(&self, id: BenchId) -> Result<BenchStart> {
+        let path = self.folder(id).join(START);
+        let text = match self.files.read(&path, READ_LIMIT) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                bail!("there is no bench {id}: {} is missing", path.display())
+            }
+            text => text.with_context(|| format!("cannot read {}", path.display()))?,
+        };
+        let (start, origin) = signature::read::<BenchStart>(Purpose::Bench, &text)
+            .with_context(|| format!("{} is damaged", path.display()))?;
+        ensure!(start.bench == id, "{} is of bench {}, not of bench {id}", path.display(), start.bench);
+        ensure!(
+            is_inside(&start.kernel),
+            "{} names a kernel outside of the repository: {}",
+            path.display(),
+            crate::text::sanitise::text(&start.kernel)
+        );
+        Ok(BenchStart { origin, ..start })
+    }
+
+    /// The newest bench for which `wanted` holds, among those that can be read.
+    pub fn newest(&self, wanted: impl Fn(&BenchStart) -> bool) -> Option<Bench> {
+        let start = |id: &BenchId| self.read_start(*id).ok().filter(&wanted);
+        let id = self.ids().into_iter().find(|id| start(id).is_some())?;
+        self.read(id).ok()
+    }
+}
+
+impl OpenBench {
+    pub fn id(&self) -> BenchId {
+        self.id
+    }
+
+    /// Adds a run. Its line is on disk before this returns.
+    pub fn append(&mut self, run: &BenchRun) -> Result<()> {
+        let path = self.store.folder(self.id).join(RUNS);
+        let line = signed(Purpose::BenchRun, run)?;
+        let mut append = || {
+            // A line that was only half written must not swallow this one.
+            self.runs.write_all(format!("\n{line}\n").as_bytes())?;
+            self.runs.sync_data()
+        };
+        append().with_context(|| format!("cannot write {}", path.display())).map_err(|error| {
+            space::explain(error, &format!("run {} of bench {} was not recorded", run.run, self.id))
+        })
+    }
+
+    /// The folder in which the files to judge are copied for a run.
+    pub fn tree(&self) -> PathBuf {
+        self.store.folder(self.id).join("tree")
+    }
+
+    /// Removes the copies of the files.
+    pub fn remove_copies(&self) {
+        // A copy that stays costs disk space and nothing else.
+        let _ = self.store.files.remove_dir_all(&self.tree());
+    }
+
+    /// Creates the log of a run.
+    pub fn create_log(&self, run: u32) -> Result<File> {
+        let path = self.store.log(self.id, run);
+        let created = self.store.files.create(&path);
+        created
+            .with_context(|| format!("cannot write {}", path.display()))
+            .map_err(|error| space::explain(error, "the run could not start"))
+    }
+}
+
+/// The JSON text on one line. Without a key it is written unsigned: it can be read, and not resumed.
+fn signed<T: serde::Serialize>(purpose: Purpose, value: &T) -> Result<String> {
+    signature::signed_line(purpose, value).or_else(|_| Ok(serde_json::to_string(value)?))
+}
+
+/// The origin of what this process writes: without a key it is unsigned.
+pub fn own_origin() -> Origin {
+    if signature::key_problem().is_some() { Origin::Unsigned } else { Origin::Own }
+}

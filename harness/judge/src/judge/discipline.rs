@@ -1,0 +1,170 @@
+//! The timed launches of `lab bench`: the candidate alone, and exactly as many launches as were asked for.
+//!
+//! A trial is a new process of the candidate: first untimed turns, then timed ones. The time of a workload in a trial is the
+//! median of its timed launches, and its time in the run is the mean over the trials. Nothing stops earlier because the
+//! times agree, so two runs of one discipline can be compared.
+
+use super::measuring::{Candidate, check_bounds};
+use crate::measure::discipline::{TrialTimes, WorkloadTime, mean};
+use crate::measure::plan::Trials;
+use crate::outcome::{Correctness, Stop};
+use crate::problem::{ProblemContext, Timed, WorkerRole};
+use crate::worker::Worker;
+use lab_protocol::report::Writer;
+use std::time::{Duration, Instant};
+
+/// Shortest time between two `progress:` lines. A terminal cannot show more.
+const WRITE_EVERY: Duration = Duration::from_millis(50);
+
+/// Times the candidate by the discipline and writes a `workload:` line for each workload. Returns `Fail` if the outputs of a
+/// launch were wrong, or if it took less time than the device can.
+pub fn measure(cx: &mut ProblemContext, asked: Trials, candidate: Candidate) -> Result<Correctness, Stop> {
+    let discipline = on_device(cx, asked)?;
+    let Candidate { problem, worker, module, image } = candidate;
+    let mut timed = problem.set_up(cx, worker, module, WorkerRole::Verified)?;
+    let mut bench = Bench::new(discipline);
+    let mut fresh: Option<Worker> = None;
+    let mut number = 0;
+    loop {
+        let worker = fresh.as_mut().unwrap_or(worker);
+        let before = bench.turns;
+        let right = bench.use_worker_up(worker, &mut *timed, cx.out)?;
+        if !right || timed.check(worker, cx.out)? == Correctness::Fail {
+            return Ok(Correctness::Fail);
+        }
+        if bench.trials.is_complete() {
+            break;
+        }
+        let is_stuck = number > 0 && bench.turns == before;
+        if is_stuck || !timed.fits_further_workers() {
+            return Err(Stop::Problem(
+                "problem.toml has too few inputs for so many launches: raise timed_launches, or ask for fewer iterations"
+                    .into(),
+            ));
+        }
+        // The old worker ends before the new one starts, so that it holds no device memory.
+        drop(fresh.take());
+        number += 1;
+        let mut next = (cx.spawn_worker)()?;
+        let module = next.load(image)?;
+        timed = problem.set_up(cx, &mut next, module, WorkerRole::Fresh(number))?;
+        fresh = Some(next);
+    }
+    let turns = bench.trials.all_turns();
+    if check_bounds(cx, &*timed, &turns)? == Correctness::Fail {
+        return Ok(Correctness::Fail);
+    }
+    timed.write(&turns, false, cx.out)?;
+    let labels: Vec<String> = timed.demands().into_iter().map(|demand| demand.label).collect();
+    write_times(&labels, &bench.trials.workloads(), cx.out)?;
+    Ok(Correctness::Pass)
+}
+
+/// Writes `discipline:`, and returns what this device does of what was asked for. The times of the emulated device say nothing
+/// about a GPU, so there a trial is one launch.
+fn on_device(cx: &mut ProblemContext, asked: Trials) -> Result<Trials, Stop> {
+    let done = match cx.device.emulated {
+        true => Trials { warm_up: 0, iterations: 1, ..asked },
+        false => asked,
+    };
+    let Trials { warm_up, iterations, trials } = done;
+    cx.out.line(
+        "discipline",
+        format_args!(
+            "{warm_up}/{iterations}/{trials} warm_up={warm_up} iterations={iterations} trials={trials}"
+        ),
+    )?;
+    if done != asked {
+        cx.out.caveat(format_args!(
+            "the cpu device is emulated: a trial is one launch of each workload instead of {} after {} untimed ones, and its \
+             times say nothing about a GPU",
+            asked.iterations, asked.warm_up
+        ))?;
+    }
+    Ok(done)
+}
+
+struct Bench {
+    discipline: Trials,
+    trials: TrialTimes,
+    /// Timed turns so far.
+    turns: usize,
+    /// When the progress was last written.
+    written: Option<Instant>,
+}
+
+impl Bench {
+    fn new(discipline: Trials) -> Self {
+        let trials = TrialTimes::new(discipline.trials, discipline.iterations);
+        Bench { discipline, trials, turns: 0, written: None }
+    }
+
+    /// Times turns in one worker until the trial is complete or the worker's inputs are used up. Returns false if the
+    /// results of a turn were wrong.
+    fn use_worker_up(
+        &mut self,
+        worker: &mut Worker,
+        timed: &mut dyn Timed,
+        out: &mut Writer,
+    ) -> Result<bool, Stop> {
+        let mut inputs = timed.inputs();
+        // Warming up leaves an input for one timed turn.
+        let spare = inputs.size_hint().1.map_or(self.discipline.warm_up, |all| all.saturating_sub(1));
+        for inputs in inputs.by_ref().take(self.discipline.warm_up.min(spare)) {
+            if self.turn(worker, timed, inputs, out)?.is_none() {
+                return Ok(false);
+            }
+        }
+        for inputs in inputs {
+            let Some(seconds) = self.turn(worker, timed, inputs, out)? else { return Ok(false) };
+            self.turns += 1;
+            self.write_progress(out)?;
+            if self.trials.push(seconds) {
+                break;
+            }
+        }
+        Ok(true)
+    }
+
+    fn turn(
+        &self,
+        worker: &mut Worker,
+        timed: &mut dyn Timed,
+        inputs: u64,
+        out: &mut Writer,
+    ) -> Result<Option<Vec<f64>>, Stop> {
+        let Some(seconds) = timed.turn(worker, inputs, out)? else { return Ok(None) };
+        Ok((timed.check_memory(worker, out)? == Correctness::Pass).then_some(seconds))
+    }
+
+    fn write_progress(&mut self, out: &mut Writer) -> Result<(), Stop> {
+        let all = self.discipline.trials * self.discipline.iterations;
+        if self.turns < all && self.written.is_some_and(|at| at.elapsed() < WRITE_EVERY) {
+            return Ok(());
+        }
+        self.written = Some(Instant::now());
+        Ok(out.progress(self.turns as u64, all as u64)?)
+    }
+}
+
+/// Writes `mean_us:`, the arithmetic mean over the workloads, and a `workload:` line for each: its time, its time in each trial,
+/// and the number of timed launches.
+fn write_times(labels: &[String], times: &[WorkloadTime], out: &mut Writer) -> Result<(), Stop> {
+    let us = |seconds: f64| format!("{:.3}", seconds * 1e6);
+    for (label, time) in labels.iter().zip(times) {
+        let trials: Vec<String> = time.trials.iter().map(|seconds| us(*seconds)).collect();
+        let line = format!(
+            "{label} kernel_us={} trials_us={} n={} correctness=pass",
+            us(time.seconds),
+            trials.join(","),
+            time.launches
+        );
+        out.line("workload", line.trim_start())?;
+    }
+    let all: Vec<f64> = times.iter().map(|time| time.seconds).collect();
+    out.line("mean_us", format_args!("{} workloads={} aggregate=arithmetic", us(mean(&all)), all.len()))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+//! The one figure of several workloads.
+
+use serde::{Deserialize, Serialize};
+
+/// How the figures of several workloads become one.
+///
+/// ```
+/// use lab_stats::aggregate::{Aggregate, Better};
+///
+/// let us = [1.0, 4.0, 16.0];
+/// assert_eq!(Aggregate::Geometric.of(us, Better::Smaller), Some(4.0));
+/// assert_eq!(Aggregate::Arithmetic.of(us, Better::Smaller), Some(7.0));
+/// assert_eq!(Aggregate::Worst.of(us, Better::Smaller), Some(16.0));
+/// assert_eq!(Aggregate::Worst.of(us, Better::Larger), Some(1.0));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Aggregate {
+    /// The geometric mean: a change by so many percent counts the same in every workload.
+    #[default]
+    Geometric,
+    /// The arithmetic mean: workloads with large figures decide.
+    Arithmetic,
+    /// The worst figure: the longest time, the lowest rate.
+    Worst,
+}
+
+/// Which of two figures is the better one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// The larger, as of a rate.
+    Larger,
+    /// The smaller, as of a time.
+    Smaller,
+}
+
+impl Aggregate {
+    /// Every aggregate.
+    pub const ALL: [Aggregate; 3] = [Aggregate::Geometric, Aggregate::Arithmetic, Aggregate::Worst];
+
+    /// Its word in problem.toml and in result lines.
+    pub fn word(self) -> &'static str {
+        match self {
+            Aggregate::Geometric => "geometric",
+            Aggregate::Arithmetic => "arithmetic",
+            Aggregate::Worst => "worst",
+        }
+    }
+
+    /// The aggregate that a word names.
+    pub fn of_word(word: &str) -> Option<Aggregate> {
+        Aggregate::ALL.into_iter().find(|aggregate| aggregate.word() == word)
+    }
+
+    /// Its name beside a figure.
+    pub fn name(self) -> &'static str {
+        match self {
+            Aggregate::Geometric => "geometric mean",
+            Aggregate::Arithmetic => "arithmetic mean",
+            Aggregate::Worst => "worst",
+        }
+    }
+
+    /// The figure of these figures, which are positive; `None` without one.
+    pub fn of(self, figures: impl IntoIterator<Item = f64>, better: Better) -> Option<f64> {
+        let figures = figures.into_iter();
+        match self {
+            Aggregate::Geometric => mean(figures.map(f64::ln)).map(f64::exp),
+            Aggregate::Arithmetic => mean(figures),
+            Aggregate::Worst => figures.reduce(match better {
+                Better::Larger => f64::min,
+                Better::Smaller => f64::max,
+            }),
+        }
+    }
+}
+
+fn mean(figures: impl Iterator<Item = f64>) -> Option<f64> {
+    let (n, sum) = figures.fold((0u32, 0.0), |(n, sum), figure| (n + 1, sum + figure));
+    (n > 0).then(|| sum / f64::from(n))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_names_its_aggregate() {
+        for aggregate in Aggregate::ALL {
+            assert_eq!(Aggregate::of_word(aggregate.word()), Some(aggregate));
+            assert_eq!(aggregate.of([], Better::Larger), None);
+            assert!((aggregate.of([3.0], Better::Larger).unwrap_or(0.0) - 3.0).abs() < 1e-12);
+        }
+        assert_eq!(Aggregate::of_word("median"), None);
+    }
+}

@@ -1,0 +1,114 @@
+//! How far a bench is: a line that is replaced on a terminal, and a line for each ended run.
+
+use super::text::run_line;
+use lab_core::bench::remaining::{Position, in_words, part_done};
+use lab_core::bench::{BenchRun, Session};
+use lab_protocol::console;
+use lab_protocol::report::{Report, Stage};
+use std::time::{Duration, Instant};
+
+/// Shortest time between two lines on a terminal.
+const SHOW_EVERY: Duration = Duration::from_millis(100);
+
+/// Columns of the bar.
+const BAR: usize = 20;
+
+/// Columns of a terminal that does not tell its width.
+const USUAL_COLUMNS: usize = 80;
+
+pub struct Progress {
+    position: Position,
+    began: Instant,
+    shown: Option<Instant>,
+    /// Stderr is a terminal that can replace a line.
+    is_live: bool,
+}
+
+impl Progress {
+    pub fn new(session: &Session) -> Self {
+        let took = session.bench.runs.iter().map(|run| run.seconds).collect();
+        let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+        Progress {
+            position: Position {
+                done: session.bench.runs.len() as u32,
+                wanted: session.wanted,
+                took,
+                ..Position::default()
+            },
+            began: Instant::now(),
+            shown: None,
+            is_live: console::stderr_is_terminal() && !is_dumb,
+        }
+    }
+
+    /// A run has begun.
+    pub fn began(&mut self) {
+        self.began = Instant::now();
+        (self.position.elapsed, self.position.part) = (0.0, 0.0);
+    }
+
+    /// Shows how far the run in progress is.
+    pub fn show(&mut self, run: u32, report: &Report) {
+        if !self.is_live || self.shown.is_some_and(|at| at.elapsed() < SHOW_EVERY) {
+            return;
+        }
+        self.shown = Some(Instant::now());
+        (self.position.elapsed, self.position.part) = (self.began.elapsed().as_secs_f64(), part_done(report));
+        // The last column stays free: some terminals begin a new line after it.
+        let columns = crossterm::terminal::size().map_or(USUAL_COLUMNS, |(columns, _)| usize::from(columns));
+        let text = line(&self.position, run, report);
+        console::replace_line(&text.chars().take(columns.saturating_sub(1)).collect::<String>());
+    }
+
+    /// A run has ended: its line stays.
+    pub fn ended(&mut self, run: &BenchRun) {
+        self.position.done += 1;
+        self.position.took.push(run.seconds);
+        (self.position.elapsed, self.position.part) = (0.0, 0.0);
+        self.clear();
+        console::complain("lab", &run_line(run, self.position.wanted));
+    }
+
+    /// Removes the line.
+    pub fn clear(&mut self) {
+        if self.shown.take().is_some() {
+            console::replace_line("");
+        }
+    }
+}
+
+/// `run 2 of 6 [#####---------------]  27 %  measure 120/500  about 2 min 10 s left`. It has only characters of one column.
+fn line(position: &Position, run: u32, report: &Report) -> String {
+    let fraction = position.fraction();
+    let full = ((fraction * BAR as f64) as usize).min(BAR);
+    let bar = format!("{}{}", "#".repeat(full), "-".repeat(BAR - full));
+    let percent = (fraction * 100.0).floor();
+    let mut text = format!("run {run} of {} [{bar}] {percent:>3} %", position.wanted);
+    if let Some(stage) = report.stage().filter(|stage| *stage != Stage::Done) {
+        text += &format!("  {}", stage.word());
+        if let Some((done, all)) = report.progress() {
+            text += &format!(" {done}/{all}");
+        }
+    }
+    if let Some(left) = position.left() {
+        text += &format!("  about {} left", in_words(left));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_says_which_run_how_far_it_is_and_how_long_it_still_takes() {
+        let position = Position { done: 1, wanted: 6, took: vec![60.0], elapsed: 30.0, part: 0.5 };
+        let report = Report::read("stage: measure\nprogress: 120/500\n");
+        assert_eq!(
+            line(&position, 2, &report),
+            "run 2 of 6 [#####---------------]  25 %  measure 120/500  about 4 min 30 s left"
+        );
+        let first = Position { wanted: 6, ..Position::default() };
+        assert_eq!(line(&first, 1, &Report::default()), "run 1 of 6 [--------------------]   0 %");
+    }
+}
