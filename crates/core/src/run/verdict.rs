@@ -198,6 +198,10 @@ fn not_judged(facts: &Facts) -> Option<String> {
         Ending::TimedOut if !facts.external && report.stage() == Some(Stage::Reference) => {
             return Some("the reference did not end in time".to_owned());
         }
+        // Its kernel runs in a process of its own: the judge was ended from outside, or for want of memory.
+        Ending::Signalled(signal) if !facts.external && !says_wrong(report) => {
+            return Some(format!("the judge was ended by {}", signal::name(signal)));
+        }
         Ending::Exited(code) => code,
         _ => return None,
     };
@@ -219,6 +223,11 @@ fn not_judged(facts: &Facts) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Whether the harness has said that the kernel is wrong.
+fn says_wrong(report: &Report) -> bool {
+    report.correctness() == Some(false) || report.failing_gate().is_some()
 }
 
 /// The line that the lab itself wrote into the log.
