@@ -107,7 +107,8 @@ fn plain(text: &str) -> String {
 pub fn bmf(bench: &Bench) -> String {
     let summary = Summary::of(bench);
     let metric = |time: &TimeOverRuns| {
-        let ns = |us: f64| us * 1e3;
+        // Clocks tell no picosecond: the rest would be noise of the arithmetic.
+        let ns = |us: f64| (us * 1e6).round() / 1e3;
         json!({ "latency": {
             "value": ns(time.mean), "lower_value": ns(time.low), "upper_value": ns(time.high)
         } })

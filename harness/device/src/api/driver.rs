@@ -40,6 +40,8 @@ pub struct DeviceInfo {
     pub max_shared_bytes: u32,
     /// Bytes of level-2 cache; 0 on the cpu device, which does not emulate one.
     pub l2_bytes: u64,
+    /// Bytes of memory, of which other processes may hold a part. 0 if the device does not tell.
+    pub memory_bytes: u64,
     /// `GPU-` and 16 bytes in hex. CUDA_VISIBLE_DEVICES changes a device's ordinal, but not this. Empty on the cpu
     /// device.
     pub uuid: String,

@@ -40,6 +40,7 @@ impl CpuDriver {
             arch: String::new(),
             max_shared_bytes: LIMIT,
             l2_bytes: 0,
+            memory_bytes: limits::memory(std::env::var_os("LAB_CPU_MEMORY_MIB"))?,
             uuid: String::new(),
             driver: String::from("none (emulated)"),
         };
