@@ -78,6 +78,22 @@ fn the_answer_in_json_has_every_run_and_every_workload() {
 }
 
 #[test]
+fn the_log_names_the_benches_of_the_present_bytes() {
+    let lab = lab_with(TIMES);
+    lab.lab("bench --runs 2").is(0);
+    let line = "of the present bytes: bench 1: 21.000 µs (20.000 … 22.000) over 2 runs, passed 2/2, Test GPU";
+    assert!(lab.lab("log").is(0).out.lines().any(|found| found == line));
+    let log = lab.lab("log --json").is(0).json();
+    assert_eq!(
+        (&log["benches"][0]["bench"], &log["benches"][0]["mean_us"]["high"]),
+        (&json!(1), &json!(22.0))
+    );
+    lab.write("kernel.cu", "// other bytes\n");
+    assert!(!lab.lab("log").is(0).out.contains("bench 1"));
+    assert_eq!(lab.lab("log --json").is(0).json()["benches"], json!([]));
+}
+
+#[test]
 fn a_kernel_that_fails_one_workload_ends_the_bench_and_says_which() {
     let script = format!(
         "{TIMES}[ $n = 2 ] && echo 'workload: batch=128 correctness=fail' && echo 'y_error: 2 limit=1' && exit 1\n\
@@ -195,6 +211,7 @@ fn a_bench_belongs_to_bytes_rules_device_and_discipline() {
     lab.write("reference.py", "# a rule\n");
     lab.lab("bench --resume").is(64).says("reference.py changed since");
     fs::remove_file(lab.path("reference.py")).unwrap();
+    // A newer bench of other bytes is not in the way: only the one of these bytes is meant.
     // Another device under the same word: its times do not belong to this bench.
     lab.write("../go", "");
     counting(&lab, &TIMES.replace("Test GPU", "Other GPU"));
@@ -296,6 +313,33 @@ fn a_harness_of_a_stranger_is_asked_about_first() {
     command.current_dir(lab.path("../clone"));
     finish(command.spawn().unwrap()).is(64).says("you have not trusted it yet");
     assert!(!lab.path("../clone/.lab").exists());
+}
+
+#[test]
+fn a_bench_folder_that_leads_elsewhere_is_refused() {
+    let lab = lab_with(TIMES);
+    fs::create_dir_all(lab.path("../elsewhere")).unwrap();
+    fs::create_dir_all(lab.path(".lab")).unwrap();
+    std::os::unix::fs::symlink(lab.path("../elsewhere"), lab.path(".lab/bench")).unwrap();
+    lab.lab("bench --runs 1").is(64).says("cannot make a folder for the bench");
+    assert_eq!(fs::read_dir(lab.path("../elsewhere")).unwrap().count(), 0);
+    assert!(!lab.path("../calls").exists(), "no harness ran");
+}
+
+/// Names of workloads, devices and caveats come from outside.
+#[test]
+fn nothing_hostile_of_a_harness_reaches_an_export() {
+    let lab = lab_with(
+        "printf 'device: H\\033[2J\\342\\200\\256\\ncaveat: =1+1|\\033]0;x\\007\\nworkload: a=\\342\\200\\256|`b` kernel_us=5\\ncorrectness: pass\\n'",
+    );
+    for format in ["csv", "md", "bmf", "json"] {
+        let output = lab.lab(&format!("bench --runs 1 --export {format}")).is(0);
+        assert!(lab_protocol::console::is_clean(&output.out), "{format}: {:?}", output.out);
+        lab.lab(&format!("bench --show last --export {format} --output ../out")).is(0);
+        assert_eq!(lab.read("../out").trim_end(), output.out.trim_end(), "{format}");
+    }
+    let bmf: Value = serde_json::from_str(&lab.lab("bench --show last --export bmf").is(0).out).unwrap();
+    assert!(bmf.as_object().unwrap().keys().any(|name| name.contains("|`b`")), "{bmf}");
 }
 
 #[test]
