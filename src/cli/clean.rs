@@ -1,14 +1,42 @@
 //! `lab clean`: packs git's loose objects.
 
-use super::{here, say};
+use super::{JsonArg, answer, here, say};
 use anyhow::Result;
 use lab_core::project::Project;
-use lab_core::repo::{self, Repo};
+use lab_core::repo::{self, ObjectFiles, Repo};
+use lab_protocol::Exit;
+use serde::Serialize;
 use std::process::ExitCode;
 
-pub fn main() -> Result<ExitCode> {
+/// What `lab clean` prints with `--json`.
+#[derive(Serialize)]
+struct CleanAnswer {
+    /// Loose objects that are in a pack now.
+    packed: usize,
+    before: ObjectsReport,
+    after: ObjectsReport,
+}
+
+#[derive(Serialize)]
+struct ObjectsReport {
+    loose: usize,
+    bytes: u64,
+}
+
+impl From<ObjectFiles> for ObjectsReport {
+    fn from(ObjectFiles { loose, bytes }: ObjectFiles) -> Self {
+        ObjectsReport { loose, bytes }
+    }
+}
+
+pub fn main(options: &JsonArg) -> Result<ExitCode> {
     let project = Project::of_any(&here()?)?;
-    say(&repo::clean(&Repo::open(&project)?)?.to_string());
+    let cleaned = repo::clean(&Repo::open(&project)?)?;
+    if options.json {
+        let (before, after) = (cleaned.before.into(), cleaned.after.into());
+        return Ok(answer(Exit::Passed, CleanAnswer { packed: cleaned.packed(), before, after }));
+    }
+    say(&cleaned.to_string());
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,11 +1,14 @@
 //! `lab fetch`: fetches the commits and records of other people's experiments.
 
-use super::{here, say};
+use super::output::FAILED;
+use super::{JsonArg, answer, failed, here, say};
 use anyhow::Result;
 use clap::Args;
 use lab_core::history::elsewhere;
 use lab_core::project::Project;
-use lab_core::repo::Repo;
+use lab_core::repo::{Fetched, Repo};
+use lab_protocol::Exit;
+use serde::Serialize;
 use std::process::ExitCode;
 
 #[derive(Args, Debug)]
@@ -13,6 +16,23 @@ pub struct FetchArgs {
     /// A bundle, a remote or another repository [default: the bundles of this repository, else its remote]
     #[arg(value_name = "FROM")]
     from: Option<String>,
+    #[command(flatten)]
+    json: JsonArg,
+}
+
+/// What `lab fetch` prints with `--json`.
+#[derive(Serialize)]
+struct FetchAnswer<'a> {
+    fetched: Vec<FetchedReport<'a>>,
+}
+
+/// What one source brought.
+#[derive(Serialize)]
+struct FetchedReport<'a> {
+    from: &'a str,
+    records: usize,
+    refs: usize,
+    folder: &'a str,
 }
 
 /// Exits with 1 if nothing was there to fetch.
@@ -20,13 +40,30 @@ pub fn main(options: &FetchArgs) -> Result<ExitCode> {
     let here = here()?;
     let project = Project::of_any(&here)?;
     let brought = elsewhere::fetch(&Repo::open(&project)?, &project, &here, options.from.as_deref())?;
+    let is_empty = |fetched: &Fetched| fetched.refs + fetched.records == 0;
+    let nothing = |from: &str| {
+        format!(
+            "{from} has neither commits nor records of experiments. In the clone that has them: `git push REMOTE refs/notes/lab \
+             'refs/lab/*:refs/lab/*'`"
+        )
+    };
+    if options.json.json {
+        if brought.iter().all(|(_, fetched)| is_empty(fetched)) {
+            let texts: Vec<String> = brought.iter().map(|(from, _)| nothing(from)).collect();
+            return Ok(failed(&texts.join("\n"), FAILED));
+        }
+        let reports = brought.iter().map(|(from, fetched)| FetchedReport {
+            from,
+            records: fetched.records,
+            refs: fetched.refs,
+            folder: &fetched.folder,
+        });
+        return Ok(answer(Exit::Passed, FetchAnswer { fetched: reports.collect() }));
+    }
     let mut any = false;
     for (from, fetched) in &brought {
-        if fetched.refs + fetched.records == 0 {
-            say(&format!(
-                "{from} has neither commits nor records of experiments. In the clone that has them: `git push REMOTE \
-                 refs/notes/lab 'refs/lab/*:refs/lab/*'`"
-            ));
+        if is_empty(fetched) {
+            say(&nothing(from));
             continue;
         }
         any = true;

@@ -1,11 +1,15 @@
 //! `lab init`: writes a lab.toml for the kernel and harness it finds. It asks no questions.
 
-use super::{here, say};
+use super::{JsonArg, answer, here, say};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use lab_core::config::{Config, FILE};
+use lab_core::project::kernels::KernelList;
 use lab_core::project::{self, sources_in, trust};
 use lab_core::text::shell::quote;
+use lab_protocol::Exit;
+use serde::Serialize;
+use std::borrow::Cow;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,6 +19,20 @@ use std::process::ExitCode;
 pub struct InitArgs {
     /// The kernel, if there are several
     kernel: Option<PathBuf>,
+    #[command(flatten)]
+    json: JsonArg,
+}
+
+/// What `lab init` prints with `--json`.
+#[derive(Serialize)]
+struct InitAnswer<'a> {
+    /// The file that was written. Bytes of the path that are not UTF-8 are replaced.
+    config: Cow<'a, str>,
+    /// Relative to the folder of the file.
+    kernel: &'a str,
+    /// The user's harness command, which is trusted now; `None` for the built-in harness.
+    harness: Option<&'a str>,
+    notes: &'a [String],
 }
 
 /// What `lab init` found.
@@ -45,10 +63,17 @@ pub fn main(options: &InitArgs) -> Result<ExitCode> {
     fs::File::create_new(&file)
         .and_then(|mut new| new.write_all(text.as_bytes()))
         .with_context(|| format!("cannot write {}", file.display()))?;
+    if found.harness.is_some() {
+        trust::grant_written(&folder, &text)?;
+    }
+    if options.json.json {
+        let harness = found.harness.as_ref().map(|harness| harness.command.as_str());
+        let (config, kernel, notes) = (file.to_string_lossy(), found.kernel.as_str(), &found.notes);
+        return Ok(answer(Exit::Passed, InitAnswer { config, kernel, harness, notes }));
+    }
     say(&format!("wrote {FILE}: kernel {}", found.kernel));
     match &found.harness {
         Some(harness) => {
-            trust::grant_written(&folder, &text)?;
             say(&format!("  harness: `{}`, trusted because this command wrote it", harness.command));
         }
         None => say("  harness: the built-in harness, which reads problem.toml beside the kernel"),
@@ -91,8 +116,9 @@ fn find_kernel(folder: &Path) -> Result<PathBuf> {
     }
     let mut candidates = sources_in(folder);
     if candidates.is_empty() {
-        kernels_below(folder, 3, &mut candidates);
-        candidates.sort();
+        let listed = KernelList::of(folder, folder).find();
+        candidates
+            .extend(listed.iter().filter(|name| name.ends_with("kernel.cu")).map(|name| folder.join(name)));
     }
     match candidates.as_slice() {
         [only] => Ok(only.clone()),
@@ -101,21 +127,6 @@ fn find_kernel(folder: &Path) -> Result<PathBuf> {
             let names: Vec<String> = several.iter().filter_map(|path| relative(path, folder).ok()).collect();
             let example = names.first().map_or("FILE", String::as_str);
             bail!("several kernels are here: {}. Name one: `lab init {example}`", names.join(", "))
-        }
-    }
-}
-
-fn kernels_below(folder: &Path, depth: u32, found: &mut Vec<PathBuf>) {
-    const ENOUGH: usize = 50;
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        let hidden = entry.file_name().to_string_lossy().starts_with('.') || entry.file_name() == "target";
-        // Links are not followed: they may form a cycle.
-        let is_folder = entry.file_type().is_ok_and(|t| t.is_dir());
-        if is_folder && !hidden && depth > 0 && found.len() < ENOUGH {
-            kernels_below(&path, depth - 1, found);
-        } else if entry.file_name() == "kernel.cu" && path.is_file() {
-            found.push(path);
         }
     }
 }

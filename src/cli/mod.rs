@@ -15,6 +15,7 @@ mod interrupt;
 mod json;
 mod log;
 mod measure;
+mod new;
 mod output;
 mod probe;
 mod restore;
@@ -89,6 +90,8 @@ struct JsonArg {
 enum Command {
     /// Write a lab.toml for the kernel and the harness in this folder
     Init(init::InitArgs),
+    /// Write a new problem from a template: problem.toml, reference.cu, kernel.cu and README.md
+    New(new::NewArgs),
     /// Judge the present bytes of the kernel once
     Run(run::RunArgs),
     /// Find invalid memory accesses and races in the present bytes; gives no verdict
@@ -112,7 +115,7 @@ enum Command {
     /// Fetch the commits and records of other clones' experiments from a bundle, a remote or a repository
     Fetch(fetch::FetchArgs),
     /// Pack git's loose objects, which take many times the space of a pack; removes none
-    Clean,
+    Clean(JsonArg),
     /// Put the kernel of an experiment or a commit on disk
     Restore(restore::RestoreArgs),
     /// Check git, compiler, driver, terminal and file watching, and say how to mend what is missing
@@ -120,7 +123,7 @@ enum Command {
     /// Measure the device: memory, L2, arithmetic, launch and exchange times
     Probe(probe::ProbeArgs),
     /// Allow the harness command of this lab.toml to run, and kernels where Linux cannot confine them
-    Trust,
+    Trust(JsonArg),
     /// List the colour schemes, or show one in this terminal
     Theme(theme::ThemeArgs),
     /// Print a completion script for a shell
@@ -182,17 +185,18 @@ fn command(cli: Cli) -> ExitCode {
         Some(Command::HarnessCompiler) => return harness::compiler(),
         Some(Command::HarnessWorker) => return harness::worker(),
         Some(Command::Init(options)) => init::main(&options),
+        Some(Command::New(options)) => new::main(&options),
         Some(Command::Keep(options)) => decide::keep(&options),
         Some(Command::Discard(options)) => decide::discard(&options),
         Some(Command::Undo(options)) => undo::main(&options),
         Some(Command::Rules(options)) => rules::main(&options),
         Some(Command::Describe(options)) => describe::main(&options),
         Some(Command::Log(options)) => log::main(&options),
-        Some(Command::Clean) => clean::main(),
+        Some(Command::Clean(options)) => clean::main(&options),
         Some(Command::Fetch(options)) => fetch::main(&options),
         Some(Command::Restore(options)) => restore::main(&options),
         Some(Command::Doctor(options)) => doctor::main(&options),
-        Some(Command::Trust) => trust::main(),
+        Some(Command::Trust(options)) => trust::main(&options),
         Some(Command::Theme(options)) => theme::main(&options),
         Some(Command::Completions(options)) => return completions::main(&options, Cli::command()),
     };

@@ -1,18 +1,41 @@
 //! `lab trust`: allows the harness command of this lab.toml to run, and kernels where Linux cannot confine them.
 
-use super::{here, say};
+use super::{JsonArg, answer, here, say};
 use anyhow::Result;
 use lab_core::project::Project;
 use lab_core::project::trust::{self, TrustRequest};
+use lab_protocol::Exit;
 use lab_protocol::console::say_each;
+use serde::Serialize;
+use std::borrow::Cow;
 use std::process::ExitCode;
+
+/// What `lab trust` prints with `--json`: all that is trusted now.
+#[derive(Serialize)]
+struct TrustAnswer<'a> {
+    /// The lab.toml, or the repository where there is none. Bytes of a path that are not UTF-8 are replaced.
+    place: Cow<'a, str>,
+    harness: Option<&'a str>,
+    /// Paths outside the repository's sources that the compiler may read.
+    outside: Vec<Cow<'a, str>>,
+    /// The whole of what is trusted, in words.
+    text: &'a str,
+}
 
 /// Works without a kernel: trust belongs to lab.toml, or to the repository where there is none. Prints all that is trusted before it
 /// is.
-pub fn main() -> Result<ExitCode> {
+pub fn main(options: &JsonArg) -> Result<ExitCode> {
     let project = Project::of_any(&here()?)?;
     let request = TrustRequest::of(&project, None);
-    say_each(request.text().lines().map(str::to_owned));
+    let text = request.text();
+    if options.json {
+        trust::grant(&request)?;
+        let place = request.place.to_string_lossy();
+        let outside = request.outside.iter().map(|path| path.to_string_lossy()).collect();
+        let harness = request.command.as_deref();
+        return Ok(answer(Exit::Passed, TrustAnswer { place, harness, outside, text: &text }));
+    }
+    say_each(text.lines().map(str::to_owned));
     trust::grant(&request)?;
     let place = request.place.display();
     say(&match (&request.command, &project.config_file) {

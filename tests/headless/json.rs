@@ -7,7 +7,12 @@ use serde_json::{Value, json};
 use std::fs;
 
 /// Each command that has `--json`, as a script would call it.
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 20] = [
+    "new 2d",
+    "init",
+    "trust",
+    "fetch",
+    "clean",
     "run",
     "run --decide -m x",
     "measure",
@@ -178,7 +183,7 @@ fn errors_are_json_wherever_the_command_runs() {
             let name = command.split(' ').next().unwrap();
             assert_eq!(answer["command"], json!(name), "`lab {command}` in {place}");
             // A missing kernel is no error of these; `doctor` reports what is missing.
-            if !matches!(name, "doctor" | "probe" | "log" | "rules") {
+            if !matches!(name, "doctor" | "probe" | "log" | "rules" | "trust" | "clean") {
                 assert_ne!(output.code, 0, "`lab {command}` in {place}: {output:?}");
                 error(&output);
             }
@@ -254,4 +259,46 @@ fn the_page_explains_every_key_of_the_schema() {
         }
     }
     assert!(missing.is_empty(), "docs/json.md lacks {missing:?}");
+}
+
+/// The commands that set a repository up and look after it answer in JSON too.
+#[test]
+fn a_script_sets_a_repository_up_and_looks_after_it() {
+    let lab = Lab::empty();
+    lab.write("kernel.cu", "// the first\n");
+    lab.passing(1000.0);
+    let init = lab.lab("init --json").is(0).json();
+    assert_eq!((&init["kernel"], &init["harness"]), (&json!("kernel.cu"), &json!("uv run harness.py")));
+    assert_eq!(init["config"], json!(lab.path("lab.toml").to_str()));
+    assert!(error(&lab.lab("init --json").is(1)).contains("exists already"));
+    lab.write("lab.toml", "device = \"cpu\"\n".to_owned() + &lab.read("lab.toml"));
+    let trust = lab.lab("trust --json").is(0).json();
+    assert_eq!((&trust["harness"], &trust["place"]), (&json!("uv run harness.py"), &init["config"]));
+    assert!(trust["text"].as_str().unwrap().contains("It runs with your rights at every save."), "{trust}");
+    lab.git("add -A");
+    lab.git("commit -qm start");
+    lab.write("kernel.cu", "// better\n");
+    lab.lab("run").is(0);
+    lab.lab("discard -m better").is(0);
+
+    let loose: u64 = lab.git("count-objects").split(' ').next().unwrap().parse().unwrap();
+    let clean = lab.lab("clean --json").is(0).json();
+    assert_eq!((&clean["packed"], &clean["before"]["loose"]), (&json!(loose), &json!(loose)));
+    assert_eq!(clean["after"]["loose"], 0);
+    assert!(clean["after"]["bytes"].as_u64() < clean["before"]["bytes"].as_u64(), "{clean}");
+
+    assert!(error(&lab.lab("fetch --json").is(1)).contains("`lab fetch FROM` names one"));
+    lab.git("clone -q --no-local . ../clone");
+    let fetch = |line: &str| {
+        let mut command = lab.lab_command(line);
+        command.current_dir(lab.path("../clone"));
+        finish(command.spawn().unwrap())
+    };
+    let fetched = fetch("fetch --json").is(0).json();
+    let first = &fetched["fetched"][0];
+    assert_eq!((&first["from"], &first["records"]), (&json!("origin"), &json!(1)));
+    assert!(first["refs"].as_u64() >= Some(1), "{first}");
+    assert!(first["folder"].as_str().unwrap().starts_with("refs/lab/fetched/"), "{first}");
+    lab.git("init -q --bare ../nothing");
+    assert!(error(&fetch("fetch ../nothing --json").is(1)).contains("neither commits nor records"));
 }

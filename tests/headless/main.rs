@@ -30,6 +30,7 @@ mod lab;
 mod line_endings;
 mod measure;
 mod names;
+mod new;
 mod not_judged;
 mod options;
 mod own_harness;

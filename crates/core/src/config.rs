@@ -1,7 +1,7 @@
 //! lab.toml: its settings, their defaults and their limits.
 
 use crate::objective::Objective;
-use crate::text::toml_error;
+use crate::text::{glob, toml_error};
 use anyhow::{Context, Result, bail};
 use lab_protocol::{CompileOptions, Target};
 use lab_system::root::Root;
@@ -17,7 +17,8 @@ const SIZE_LIMIT: u64 = 1 << 20;
 
 /// Keys that say which kernel is judged, where, and when, but not how. The device is among them because records and ledgers
 /// name it, and `lab run --device` takes another one without a change of the file.
-const NOT_JUDGING: [&str; 5] = ["kernel", "device", "auto.decide", "watch.quiet_ms", "watch.ceiling_ms"];
+const NOT_JUDGING: [&str; 6] =
+    ["kernel", "device", "project.kernels", "auto.decide", "watch.quiet_ms", "watch.ceiling_ms"];
 
 /// Which of two values of the objective is better.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,6 +59,15 @@ pub struct Config {
     pub measure: MeasureConfig,
     pub watch: WatchConfig,
     pub auto: AutoConfig,
+    pub project: ProjectConfig,
+}
+
+/// Which kernels the list of kernels shows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ProjectConfig {
+    /// Patterns of kernels or their folders, relative to lab.toml; after `!` those to leave out. Empty: the usual ones.
+    pub kernels: Vec<String>,
 }
 
 /// Decisions that the screen makes by itself.
@@ -122,6 +132,7 @@ impl Default for Config {
             measure: MeasureConfig::default(),
             watch: WatchConfig::default(),
             auto: AutoConfig::default(),
+            project: ProjectConfig::default(),
         }
     }
 }
@@ -245,6 +256,11 @@ impl Config {
             bail!("harness is empty: remove the line to use the built-in harness");
         }
         self.measure.check()?;
+        for pattern in &self.project.kernels {
+            if let Some(fault) = glob::fault(pattern.strip_prefix('!').unwrap_or(pattern)) {
+                bail!("project.kernels = [\"{pattern}\"]: {fault}");
+            }
+        }
         if self.watch.quiet_ms > self.watch.ceiling_ms {
             bail!(
                 "watch.quiet_ms = {} is above watch.ceiling_ms = {}",
@@ -300,7 +316,8 @@ mod tests {
         let differences = |text: &str| {
             Config::parse(text, "lab.toml").expect("a lab.toml").judging_differences(&Config::default())
         };
-        let none = "kernel = \"a.cu\"\ndevice = \"cpu\"\n[auto]\ndecide = true\n[watch]\nquiet_ms = 9\nceiling_ms = 99\n";
+        let none = "kernel = \"a.cu\"\ndevice = \"cpu\"\n[auto]\ndecide = true\n[watch]\nquiet_ms = 9\nceiling_ms = 99\n\
+                    [project]\nkernels = [\"kernels/*\", \"!kernels/old\"]\n";
         assert_eq!(differences(none), [""; 0]);
         let all = "harness = \"x\"\nobjective = \"gbps\"\ngoal = \"minimize\"\ntime_limit_s = 61\noutput_limit_mib = 65\n\
                    [compile]\noptions = [\"-O1\"]\narch = \"sm_90\"\n[measure]\nbudget_ms = 1\nsame_within = 1\nnarrow = 1\n\
@@ -352,6 +369,9 @@ mod tests {
         assert!(error("[measure]\ntrials = 0").contains("from 1 to 100000"));
         assert!(error("[measure]\nbudget_ms = 0").contains("from 1 to 600000"));
         assert!(error("[measure]\nlimit_s = nan").contains("more than 0"));
+        assert!(
+            error("[project]\nkernels = [\"/abs\"]").contains("project.kernels = [\"/abs\"]: it is relative")
+        );
     }
 
     #[test]

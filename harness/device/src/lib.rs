@@ -57,9 +57,9 @@ pub mod sandbox;
 pub mod telemetry;
 
 pub use api::{
-    Arg, BuildRequest, Builder, Built, COMPARE_CHUNK_BYTES, DeviceError, DeviceInfo, Driver, Entry,
-    ExecutionOrder, Finding, FolderTrust, Image, MemoryRange, Noise, Occupancy, POISON, POISONS, Sanitizer,
-    Shape, SharedFiles, Step, digest, is_poison,
+    Arg, BYTE_POISONS, BuildRequest, Builder, Built, COMPARE_CHUNK_BYTES, DeviceError, DeviceInfo, Driver,
+    Entry, ExecutionOrder, FLOAT8_POISONS, Finding, FolderTrust, Image, MemoryRange, Noise, Occupancy,
+    POISON, POISONS, Sanitizer, Shape, SharedFiles, Step, digest, is_poison,
 };
 
 pub use imports::allocators;

@@ -347,6 +347,7 @@ impl World {
             run: Some(run),
             kernel: Some(KERNEL.into()),
             device: record.device.clone(),
+            renamed_from: None,
             foreign: false,
             emulated: verdict.emulated,
             decided: Some(noon() + self.now),

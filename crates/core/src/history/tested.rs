@@ -165,6 +165,7 @@ mod tests {
             run: Some(RunId(1)),
             kernel: Some("kernel.cu".into()),
             device: Some("NVIDIA H200".into()),
+            renamed_from: None,
             foreign: false,
             emulated: false,
             decided: None,

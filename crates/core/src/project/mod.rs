@@ -2,6 +2,7 @@
 
 pub mod compile_paths;
 pub mod kernels;
+pub mod new_problem;
 pub mod screen_lock;
 pub mod trust;
 mod work_tree;
@@ -182,7 +183,7 @@ fn only_kernel(from: &Path, home: &Path, root: &Path) -> Result<PathBuf> {
         [] => bail!(
             "no kernel.cu in {}: name one in the command (`path/to/kernel.cu`), or write `kernel = \"…\"` into lab.toml{}",
             from.display(),
-            kernels::listed(root)
+            kernels::listed(root, from)
         ),
         several => {
             let names: Vec<_> =

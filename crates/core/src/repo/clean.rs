@@ -58,11 +58,18 @@ fn measure(objects: &Path) -> ObjectFiles {
     found
 }
 
+impl Cleaned {
+    /// How many loose objects are in a pack now.
+    pub fn packed(&self) -> usize {
+        self.before.loose.saturating_sub(self.after.loose)
+    }
+}
+
 impl std::fmt::Display for Cleaned {
     /// `5,120 loose objects are in packs now: 21.3 MB on disk before, 1.2 MB after. Every object is still there`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let megabytes = |bytes: u64| bytes as f64 / 1e6;
-        let packed = self.before.loose.saturating_sub(self.after.loose);
+        let packed = self.packed();
         let (before, after) = (megabytes(self.before.bytes), megabytes(self.after.bytes));
         write!(
             f,

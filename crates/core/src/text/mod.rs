@@ -1,6 +1,7 @@
 //! Text that people read: log lines made safe for a screen, numbers, names of signals, words for a shell, and messages.
 
 pub mod figures;
+pub mod glob;
 pub mod sanitise;
 pub mod shell;
 pub mod signal;

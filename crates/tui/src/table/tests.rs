@@ -33,6 +33,7 @@ fn history(rows: &str) -> Vec<Experiment> {
             run: Some(RunId(at as u64 + 1)),
             kernel: Some(format!("{}/kernel.cu", words[2])),
             device: Some(words[3].into()),
+            renamed_from: None,
             foreign: false,
             emulated: words[3] == "cpu",
             decided: None,

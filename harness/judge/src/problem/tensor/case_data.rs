@@ -1,7 +1,7 @@
 //! The inputs of a case and what is expected of them.
 
 use super::launcher::{self, Inputs, Outputs};
-use super::reference::ReferenceKernel;
+use super::reference::{Expected, ReferenceKernel};
 use super::spec::{Case, ProblemSpec};
 use crate::outcome::Stop;
 use lab_device::DeviceInfo;
@@ -11,7 +11,10 @@ use std::rc::Rc;
 /// Sets of inputs, and what is expected of each.
 pub struct CaseData {
     pub sets: Vec<Inputs>,
+    /// After one launch on a set.
     pub expected: Vec<Outputs>,
+    /// After the problem's number of launches in a row on a set; empty if it is 1.
+    pub after_steps: Vec<Outputs>,
 }
 
 /// Data that was drawn before it was needed, by the index of the case.
@@ -31,8 +34,13 @@ pub fn draw(
     };
     let sets: Vec<Inputs> =
         (0..sets(case, device)).map(|set| launcher::draw(spec, case, seed, set)).collect();
-    let expected = sets.iter().map(|inputs| reference.expect(spec, index, inputs));
-    Ok(CaseData { expected: expected.collect::<Result<_, _>>()?, sets })
+    let mut data = CaseData { sets, expected: Vec::new(), after_steps: Vec::new() };
+    for inputs in &data.sets {
+        let Expected { outputs, after_steps } = reference.expect(spec, index, inputs)?;
+        data.expected.push(outputs);
+        data.after_steps.extend(after_steps);
+    }
+    Ok(data)
 }
 
 /// The number of input sets. A timed window launches each set once at most, so a case with short launches gets as many as

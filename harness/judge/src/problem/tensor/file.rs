@@ -26,6 +26,9 @@ pub fn parse(path: &Path, text: &str, held_out: Option<u64>) -> Result<ProblemSp
 /// The variable that holds the bytes of the type parameter.
 const SIZE_OF_T: &str = "sizeof_T";
 
+/// Most launches in a row. Each check makes them all.
+const MOST_STEPS: usize = 1000;
+
 impl ProblemFile {
     fn check(self) -> Result<ProblemSpec, KeyError> {
         self.check_names()?;
@@ -45,11 +48,32 @@ impl ProblemFile {
             bytes: optional("bytes", &self.bytes)?,
             flops: optional("flops", &self.flops)?,
         };
+        self.check_steps()?;
         let cases = self.cases(&tensors, &counts)?;
         self.check_drawn(&tensors, &counts)?;
         let tensors = tensors.into_iter().map(|t| t.tensor).collect();
-        let (name, dims, cpu_max_cells, cache) = (self.name, self.dims, self.cpu_max_cells, self.cache);
-        Ok(ProblemSpec { name, dims, tensors, scalars, cases, cpu_max_cells, cache })
+        Ok(ProblemSpec {
+            name: self.name,
+            dims: self.dims,
+            tensors,
+            scalars,
+            cases,
+            steps: self.steps,
+            cpu_max_cells: self.cpu_max_cells,
+            cache: self.cache,
+        })
+    }
+
+    fn check_steps(&self) -> Result<(), KeyError> {
+        let what = match self.steps {
+            1 => return Ok(()),
+            2..=MOST_STEPS if self.tensor.iter().any(|t| t.role == TensorRole::Inout) => return Ok(()),
+            2..=MOST_STEPS => {
+                "no tensor has role \"inout\", so a launch leaves nothing to the next one".into()
+            }
+            steps => format!("{steps}: it must be from 1 to {MOST_STEPS}"),
+        };
+        Err(KeyError::new(format!("steps: {what}")).within("steps"))
     }
 
     /// The names that expressions may use.
@@ -183,7 +207,7 @@ impl ProblemFile {
             }
         }
         if t.role != TensorRole::In {
-            let without = |d: &Dtype| *d != Dtype::I32 && !self.tolerance.contains_key(d);
+            let without = |d: &Dtype| d.integers().is_none() && !self.tolerance.contains_key(d);
             if let Some(dtype) = self.concrete(t.dtype).into_iter().find(without) {
                 return Err(KeyError::new(format!(
                     "it is compared as {dtype}, and there is no tolerance for {dtype}: add [tolerance.{dtype}] with atol and rtol"

@@ -227,10 +227,10 @@ impl Problem for TensorProblem {
             let case = &self.spec.cases[*index];
             let sets = vec![launcher::draw(&self.spec, case, cx.seed, 0)];
             let expected = match &mut self.reference {
-                Some(reference) => vec![reference.expect(&self.spec, *index, &sets[0])?],
+                Some(reference) => vec![reference.expect(&self.spec, *index, &sets[0])?.outputs],
                 None => Vec::new(),
             };
-            let drawn = CaseData { sets, expected };
+            let drawn = CaseData { sets, expected, after_steps: Vec::new() };
             let launcher = CaseLauncher::set_up(&self.spec, *index, worker, &drawn.sets)?;
             launcher.launch(worker, module, 0, &drawn.sets, ExecutionOrder::Forward)?;
             let got = launcher.outputs(worker, 0)?;

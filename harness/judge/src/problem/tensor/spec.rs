@@ -16,6 +16,9 @@ pub struct ProblemSpec {
     pub scalars: Vec<ScalarSpec>,
     /// One case for each workload and type, in the order of the file, held-out ones last.
     pub cases: Vec<Case>,
+    /// How many launches in a row a check makes on one set of inputs; what is in `inout` tensors after the last one is
+    /// compared too.
+    pub steps: usize,
     pub cpu_max_cells: Option<usize>,
     /// What is in the L2 cache when a timed launch begins.
     pub cache: CacheState,
@@ -121,6 +124,12 @@ impl ProblemSpec {
     pub fn header(&self) -> String {
         let fields: String = self.dims.iter().map(|d| format!("    int {d};\n")).collect();
         format!("// Generated from problem.toml.\n#pragma once\nstruct LabDims {{\n{fields}}};\n")
+    }
+
+    /// Whether a case has outputs in which only two launches show a cell that the kernel never wrote.
+    pub fn needs_two_launches(&self, case: &Case) -> bool {
+        let mut outputs = self.tensors.iter().zip(&case.tensors).filter(|(t, _)| t.role == TensorRole::Out);
+        outputs.any(|(_, shaped)| shaped.dtype.poison_is_a_value())
     }
 
     /// The entries that kernel.cu must have, each once.

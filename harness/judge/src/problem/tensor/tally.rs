@@ -1,11 +1,11 @@
 //! The gates of a tensor problem: what was found over all cases, and its result lines.
 
 use super::spec::{Case, ProblemSpec, TensorRole};
-use crate::gates::{self, CellMismatch, TensorComparison};
+use crate::gates::{self, CellMismatch, TensorComparison, Unwritten};
 use crate::outcome::{Correctness, Stop};
 use lab_protocol::report::{self, Histogram, Writer};
 
-use super::launcher::Outputs;
+use super::launcher::{Outputs, Written};
 use std::time::{Duration, Instant};
 
 /// The results of all launches so far.
@@ -78,11 +78,40 @@ impl GateTally {
         want: &Outputs,
         out: &mut Writer,
     ) -> Result<bool, Stop> {
+        let unwritten = |i: usize| Unwritten::of(case.tensors[i].dtype);
+        self.compare_cells(spec, case, how, got, want, &unwritten, out)
+    }
+
+    /// [`GateTally::compare`] of a launch beside which there is another one on the same inputs.
+    pub fn compare_beside(
+        &mut self,
+        spec: &ProblemSpec,
+        case: &Case,
+        how: &str,
+        [written, other]: [&Written; 2],
+        want: &Outputs,
+        out: &mut Writer,
+    ) -> Result<bool, Stop> {
+        let unwritten = |i: usize| written.unwritten(i, case.tensors[i].dtype, Some(other));
+        self.compare_cells(spec, case, how, &written.outputs, want, &unwritten, out)
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the two callers give all of them")]
+    fn compare_cells<'a>(
+        &mut self,
+        spec: &ProblemSpec,
+        case: &Case,
+        how: &str,
+        got: &Outputs,
+        want: &Outputs,
+        unwritten: &dyn Fn(usize) -> Unwritten<'a>,
+        out: &mut Writer,
+    ) -> Result<bool, Stop> {
         let before = self.failures;
         for (i, found) in self.tensors.iter_mut().enumerate() {
             let (Some(found), Some(got), Some(want)) = (found, &got[i], &want[i]) else { continue };
             let shaped = &case.tensors[i];
-            let compared = gates::compare(shaped.dtype, got, want, &shaped.tolerance);
+            let compared = gates::compare(shaped.dtype, got, want, &shaped.tolerance, unwritten(i));
             if let Some(cell) = compared.worst.filter(|_| compared.error > found.worst.error) {
                 let name = &spec.tensors[i].name;
                 found.place = Some(format!("{name}{} {}", shaped.index(cell), case.label));

@@ -32,9 +32,16 @@ pub(super) struct ProblemFile {
     pub held_out: Vec<WorkloadText>,
     #[serde(default)]
     pub keep: Vec<DrawnShapes>,
+    /// Launches in a row after which `inout` tensors are compared.
+    #[serde(default = "one_step")]
+    pub steps: usize,
     pub cpu_max_cells: Option<usize>,
     #[serde(default)]
     pub cache: CacheState,
+}
+
+fn one_step() -> usize {
+    1
 }
 
 #[derive(Deserialize)]
@@ -49,18 +56,27 @@ pub(super) struct TensorText {
     pub planted: Option<PlantedText>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+/// The type of a tensor: a type's name, or `T`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TensorType {
-    #[serde(rename = "f32")]
-    F32,
-    #[serde(rename = "f16")]
-    F16,
-    #[serde(rename = "bf16")]
-    Bf16,
-    #[serde(rename = "i32")]
-    I32,
+    Fixed(Dtype),
     /// The type parameter.
     T,
+}
+
+impl<'de> Deserialize<'de> for TensorType {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let word = String::deserialize(deserializer)?;
+        if word == "T" {
+            return Ok(TensorType::T);
+        }
+        let fixed = Dtype::ALL.into_iter().find(|dtype| dtype.word() == word);
+        fixed.map(TensorType::Fixed).ok_or_else(|| {
+            let known: Vec<String> = Dtype::ALL.iter().map(|dtype| format!("`{dtype}`")).collect();
+            let known = known.join(", ");
+            serde::de::Error::custom(format!("unknown variant `{word}`, expected one of {known} or `T`"))
+        })
+    }
 }
 
 /// As `"rows"`, `"2 * cols"` or a plain number.
@@ -114,10 +130,7 @@ pub(super) struct WorkloadText {
 impl TensorType {
     pub fn fixed(self) -> Option<Dtype> {
         match self {
-            TensorType::F32 => Some(Dtype::F32),
-            TensorType::F16 => Some(Dtype::F16),
-            TensorType::Bf16 => Some(Dtype::Bf16),
-            TensorType::I32 => Some(Dtype::I32),
+            TensorType::Fixed(dtype) => Some(dtype),
             TensorType::T => None,
         }
     }
