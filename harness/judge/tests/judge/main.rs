@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
 #![allow(clippy::unwrap_used)]
 
+mod bench;
 mod check;
 mod delayed;
 mod faults;

@@ -2,6 +2,7 @@
 //! is explained in kernels/README.md.
 
 mod case_data;
+mod device_memory;
 mod drawn_shapes;
 mod dump;
 mod expression;
@@ -103,7 +104,6 @@ impl Problem for TensorProblem {
     }
 
     fn prepare(&mut self, cx: &mut ProblemContext, _worker: &mut Worker) -> Result<(), Stop> {
-        self.reference = Some(ReferenceKernel::start(&self.spec, &self.folder, cx)?);
         let limit = if cx.device.emulated { self.spec.cpu_max_cells } else { None };
         let small = |case: &Case| limit.is_none_or(|limit| case.cells() <= limit);
         let cases = || self.spec.cases.iter().enumerate().filter(|(_, case)| case.when <= self.when);
@@ -119,6 +119,9 @@ impl Problem for TensorProblem {
                 self.chosen.len(),
             ))?;
         }
+        device_memory::check(&self.spec, &self.chosen, cx.device)
+            .map_err(|error| error.stop(&self.path(), &self.text))?;
+        self.reference = Some(ReferenceKernel::start(&self.spec, &self.folder, cx)?);
         Ok(())
     }
 

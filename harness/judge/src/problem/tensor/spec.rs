@@ -68,6 +68,8 @@ pub struct ScalarSpec {
 pub struct Case {
     /// As in `rows=3 cols=257 T=f16`.
     pub label: String,
+    /// The table of problem.toml that says its dims, as in `workload`, and its place among these tables, from 0.
+    pub table: (&'static str, usize),
     pub entry: String,
     pub dims: Vec<i32>,
     /// In the order of the spec's tensors.

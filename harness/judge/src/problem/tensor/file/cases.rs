@@ -278,6 +278,7 @@ impl ProblemFile {
             words(&self.dims, dims).into_iter().chain(dtype.map(|d| format!("T={d}"))).collect();
         Ok(Case {
             label: label.join(" "),
+            table: (workload.key, workload.number),
             entry: self.entry.replace("{T}", dtype.map_or("", Dtype::word)),
             dims: dims.clone(),
             tensors: shaped,
