@@ -169,6 +169,7 @@ fn experiment(n: usize) -> Experiment {
         run: None,
         kernel: Some("kernel.cu".into()),
         device: Some("test bench".into()),
+        renamed_from: None,
         foreign: false,
         emulated: false,
         decided,

@@ -39,8 +39,16 @@ pub struct KeepArgs {
     json: JsonArg,
 }
 
+/// What a decision is about, and the index in which it was found: the decision itself reads only what is newer.
+struct Opened {
+    project: Project,
+    index: RunIndex,
+    run: Option<RunId>,
+    message: Message,
+}
+
 impl KeepArgs {
-    fn opened(&self) -> Result<(Project, Option<RunId>, Message)> {
+    fn opened(&self) -> Result<Opened> {
         let project = open(self.kernel.kernel.as_deref())?;
         // The run is chosen once, so that the trailer Tested is about the run that is decided, even if another run ends
         // meanwhile.
@@ -51,7 +59,7 @@ impl KeepArgs {
         };
         let run = self.run.map(RunId).or_else(default);
         let message = self.trailers.message(&project, &mut index, &self.message, run);
-        Ok((project, run, message))
+        Ok(Opened { project, index, run, message })
     }
 }
 
@@ -96,20 +104,21 @@ impl TrailerArgs {
 }
 
 pub fn keep(options: &KeepArgs) -> Result<ExitCode> {
-    let (project, run, message) = options.opened()?;
+    let Opened { project, mut index, run, message } = options.opened()?;
     let json = options.json.json;
-    Ok(report(&project, checked_keep(&project, run, &message, json)?, json))
+    Ok(report(&project, checked_keep(&project, &mut index, run, &message, json)?, json))
 }
 
 pub fn discard(options: &DiscardArgs) -> Result<ExitCode> {
-    let (project, run, message) = options.what.opened()?;
-    let discarded = decide::discard(&project, run, &message, options.unjudged);
+    let Opened { project, mut index, run, message } = options.what.opened()?;
+    let discarded = decide::discard(&project, &mut index, run, &message, options.unjudged);
     Ok(report(&project, discarded, options.what.json.json))
 }
 
 /// Keeps a run after the held-out check. Without `json`, prints the lines of the check.
 fn checked_keep(
     project: &Project,
+    index: &mut RunIndex,
     run: Option<RunId>,
     message: &Message,
     json: bool,
@@ -122,7 +131,7 @@ fn checked_keep(
         }
     };
     let mut asked = RunContext { control: &control, program: own_program(), tell: &mut tell };
-    Ok(decide::keep(project, run, message, &mut asked))
+    Ok(decide::keep(project, index, run, message, &mut asked))
 }
 
 fn report(project: &Project, result: std::result::Result<Decided, Refusal>, json: bool) -> ExitCode {
@@ -170,8 +179,8 @@ pub fn by_rule(project: &Project, record: &Record, subject: &str, json: bool) ->
     let message = trailers.message(project, &mut index, subject, run);
     let incumbent = Repo::open(project).and_then(|repo| repo::incumbent(&repo, project)).unwrap_or_default();
     let decided = match auto::decide(record, incumbent.as_deref()) {
-        AutoDecision::Keep => checked_keep(project, run, &message, json),
-        AutoDecision::Discard => Ok(decide::discard(project, run, &message, false)),
+        AutoDecision::Keep => checked_keep(project, &mut index, run, &message, json),
+        AutoDecision::Discard => Ok(decide::discard(project, &mut index, run, &message, false)),
         AutoDecision::Leave(why) => return Ruling::Left(why),
     };
     match decided {

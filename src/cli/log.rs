@@ -17,14 +17,15 @@ use lab_core::store::RunIndex;
 use lab_protocol::Exit;
 use serde::{Serialize, Serializer};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 #[derive(Args, Debug)]
 pub struct LogArgs {
     #[command(flatten)]
     kernel: KernelArg,
-    /// List the experiments of every kernel
-    #[arg(long)]
+    /// List the experiments of all problems, which is of every kernel
+    #[arg(long, visible_alias = "all-problems")]
     all: bool,
     #[command(flatten)]
     json: JsonArg,
@@ -56,11 +57,11 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
     let listing = Listing::read(&repo, &project, &mut index);
     let status = status::look(&repo, &project, &index)?;
     let show_all = options.all || !is_meant;
-    // A row without a record may belong to any kernel.
-    let ours =
-        |e: &Experiment| show_all || e.kernel.as_ref().is_none_or(|kernel| *kernel == project.kernel_name);
+    // An experiment of an unknown problem may be of any kernel.
+    let ours = |e: &Experiment| show_all || e.kernel.is_none() || e.is_about(&project.kernel_name);
     // A ledger may have a million rows: each experiment is made, printed and dropped.
     let experiments = || listing.experiments(&index).filter(ours);
+    let other_problems = OtherProblem::count(listing.experiments(&index).filter(|e| !ours(e)));
     let elsewhere = Elsewhere::look(&repo, &project, &listing, &index)?;
     let exit = if options.json.json {
         let present = Present::of(&repo, listing.without_record(&index))?;
@@ -70,6 +71,7 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
             kernel: is_meant.then_some(&project.kernel_name),
             undecided_run: undecided(&status),
             rows_of_other_clones: elsewhere.map_or(0, |elsewhere| elsewhere.rows),
+            other_problems,
             experiments: Reports(RefCell::new(reports)),
             problems: &listing.problems,
         };
@@ -85,9 +87,10 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
                 "no experiment yet: `lab run{this}`, then `lab keep{this} -m TEXT` or `lab discard{this} -m TEXT`"
             ));
         }
-        let others = listing.len() - shown;
-        if others > 0 {
-            say(&format!("{others} of other kernels: `lab log --all`"));
+        if !other_problems.is_empty() {
+            let them: Vec<String> = other_problems.iter().map(OtherProblem::text).collect();
+            let count: usize = other_problems.iter().map(|other| other.experiments).sum();
+            say(&format!("{count} of other kernels: `lab log --all` ({})", them.join(", ")));
         }
         if let Some(elsewhere) = elsewhere {
             say(&elsewhere.text());
@@ -112,10 +115,35 @@ struct LogAnswer<'a, I: Iterator<Item = ExperimentReport>> {
     undecided_run: Option<u64>,
     /// Rows whose commits and records are not here: `lab fetch`.
     rows_of_other_clones: usize,
+    /// The experiments that are not listed, by their problems.
+    other_problems: Vec<OtherProblem>,
     /// Oldest first.
     experiments: Reports<I>,
     /// A sentence for each damaged record, each row that cannot be read, and the missing rows of each ledger.
     problems: &'a [String],
+}
+
+/// Another problem of the repository, and how many experiments it has.
+#[derive(Serialize)]
+struct OtherProblem {
+    kernel: String,
+    experiments: usize,
+}
+
+impl OtherProblem {
+    /// Counts experiments by their problems, by name.
+    fn count(experiments: impl Iterator<Item = Experiment>) -> Vec<OtherProblem> {
+        let mut counted: BTreeMap<String, usize> = BTreeMap::new();
+        for kernel in experiments.filter_map(|experiment| experiment.kernel) {
+            *counted.entry(kernel).or_default() += 1;
+        }
+        let other = |(kernel, experiments)| OtherProblem { kernel, experiments };
+        counted.into_iter().map(other).collect()
+    }
+
+    fn text(&self) -> String {
+        format!("{} of {}", self.experiments, self.kernel)
+    }
 }
 
 /// Makes each report while it is written: a ledger may have a million rows. It is written once.
@@ -140,10 +168,14 @@ fn as_text(experiment: &Experiment, with_kernel: bool) -> String {
     };
     let emulated = if experiment.emulated { "  (emulated)" } else { "" };
     let foreign = if experiment.foreign { "  (foreign)" } else { "" };
-    let kernel = experiment.kernel.as_deref().filter(|_| with_kernel).map(|k| format!("{k}  "));
-    let kernel = kernel.unwrap_or_default();
+    let kernel = match &experiment.kernel {
+        Some(kernel) if with_kernel => format!("{kernel}  "),
+        Some(_) => String::new(),
+        None => "(unknown problem)  ".to_owned(),
+    };
+    let renamed = experiment.renamed_from.as_ref().map(|from| format!("  (was {from})")).unwrap_or_default();
     format!(
-        "{:<8} {:<7} {figures}  {kernel}{}{emulated}{foreign}",
+        "{:<8} {:<7} {figures}  {kernel}{}{emulated}{foreign}{renamed}",
         row.commit,
         row.status.word(),
         row.description

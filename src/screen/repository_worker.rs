@@ -4,7 +4,6 @@
 use lab_core::decide::{Decided, Refusal, Undone};
 use lab_core::message::Message;
 use lab_core::project::Project;
-use lab_core::project::kernels::KernelList;
 use lab_core::project::trust;
 use lab_core::repo::{Marks, Repo};
 use lab_core::run::RunId;
@@ -182,7 +181,8 @@ impl RepositoryThread {
                 RepositoryReply::Trusted(trust::grant(&request).map_err(in_one_line))
             }
             RepositoryRequest::Kernels => {
-                RepositoryReply::Kernels(KernelList::of(&project.root, &project.problem_dir).find())
+                self.index.refresh();
+                RepositoryReply::Kernels(history::kernels::list(project, &self.index))
             }
             RepositoryRequest::Reopen => self.reopen(),
         }
@@ -219,7 +219,7 @@ impl RepositoryThread {
         }
     }
 
-    fn keep(&self, run: RunId, message: &Message) -> Result<Decided, Refusal> {
+    fn keep(&mut self, run: RunId, message: &Message) -> Result<Decided, Refusal> {
         let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
         {
             let mut keep = lock(&self.keep);
@@ -235,7 +235,7 @@ impl RepositoryThread {
                 drop(self.events.send(Event::Repository(RepositoryReply::HeldOut(run, batch))));
             },
         };
-        let came = decide::keep(&self.project, Some(run), message, &mut asked);
+        let came = decide::keep(&self.project, &mut self.index, Some(run), message, &mut asked);
         lock(&self.keep).running = None;
         came
     }
@@ -244,7 +244,8 @@ impl RepositoryThread {
     fn discard(&self, run: RunId, message: Message, confirmed: bool) -> Result<Decided, Refusal> {
         let project = Arc::clone(&self.project);
         let act = move || {
-            let decided = decide::discard(&project, Some(run), &message, confirmed);
+            let decided =
+                decide::discard(&project, &mut RunIndex::new(&project), Some(run), &message, confirmed);
             let put = match &decided {
                 Ok(_) => bytes_of(&project, "HEAD").ok(),
                 Err(refusal) => put_by_resuming(&project, refusal),

@@ -166,6 +166,44 @@ fn a_script_is_told_the_same() {
     assert!(decided["resumed"].as_str().unwrap().contains("the keep of run 2"), "{decided}");
 }
 
+/// Run 1 judged bytes that git would put on disk with other line endings.
+fn judged_with_crlf() -> Lab {
+    let lab = Lab::new();
+    lab.git("config core.autocrlf input");
+    lab.write("kernel.cu", "// better\r\n");
+    lab.lab("run").is(0);
+    lab
+}
+
+#[test]
+fn the_judged_line_endings_are_remembered_before_a_keep_is_done() {
+    let lab = judged_with_crlf();
+    killed_before_its_row(&lab, "keep -m better", || lab.git("log --format=%s") == "better\nstart\n");
+    lab.lab("log").is(0).says("the keep of run 1 that an earlier lab began is done");
+    let exact = format!("refs/lab/exact/{}", lab.head());
+    assert_eq!(lab.git(&format!("show {exact}")), "// better\r\n");
+    lab.write("kernel.cu", "// other\n");
+    lab.lab("restore HEAD").is(0);
+    assert_eq!(lab.read("kernel.cu"), "// better\r\n");
+}
+
+#[test]
+fn line_endings_that_cannot_be_remembered_are_owed() {
+    let lab = judged_with_crlf();
+    // A file where git wants a folder.
+    fs::create_dir_all(lab.path(".git/refs/lab")).unwrap();
+    lab.write(".git/refs/lab/exact", "");
+    lab.lab("keep -m better")
+        .is(0)
+        .says("puts other line endings on disk than were judged until the next command");
+    fs::remove_file(lab.path(".git/refs/lab/exact")).unwrap();
+    lab.write("kernel.cu", "// other\r\n");
+    lab.lab("run").is(0).says("the judged line endings that could not be remembered before are remembered");
+    lab.lab("discard -m other").is(0);
+    assert_eq!(lab.read("kernel.cu"), "// better\r\n");
+    assert!(!lab.path(".lab/unfinished.json").exists());
+}
+
 #[test]
 fn another_command_completes_it_says_so_and_does_nothing_else() {
     let lab = with_history();

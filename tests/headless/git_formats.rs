@@ -117,6 +117,57 @@ fn a_sparse_index() {
     works(&lab, "far/file");
 }
 
+/// Whenever the lab calls git to stage something, the user commits another file first.
+#[track_caller]
+fn nobody_commits_the_old_kernel(lab: &Lab) {
+    let git = lab.sh("command -v git").is(0).out;
+    let git = git.trim();
+    lab.write("kernel.cu", "// better\n");
+    lab.lab("run").is(0);
+    lab.write("near/file", "mine\n");
+    lab.git("add near/file");
+    lab.script(
+        "../bin/git",
+        &format!(
+            "case \"$*\" in *update-index*) env -u GIT_INDEX_FILE {git} commit -qm mine >>../tried 2>&1;; esac\n\
+             exec {git} \"$@\""
+        ),
+    );
+    lab.lab("keep -m better").is(0);
+    fs::remove_file(lab.path("../bin/git")).unwrap();
+    assert!(lab.read("../tried").contains("index.lock"), "git refused: {}", lab.read("../tried"));
+    assert_eq!(lab.git("log --format=%s -1"), "better\n");
+    assert_eq!(lab.git("status --porcelain"), "M  near/file\n", "what the user staged is still staged");
+    lab.git("commit -qm mine");
+    assert_eq!(lab.git("show HEAD:kernel.cu"), "// better\n", "the commit holds the kept kernel");
+    assert_eq!(lab.git("status --porcelain"), "");
+    lab.git("fsck --no-dangling");
+}
+
+#[test]
+fn nobody_commits_between_the_commit_and_a_split_index() {
+    nobody_commits_the_old_kernel(&with_index("update-index --split-index"));
+}
+
+#[test]
+fn nobody_commits_between_the_commit_and_a_sparse_index() {
+    let lab = with_index("sparse-checkout init --cone --sparse-index");
+    lab.git("sparse-checkout add near");
+    nobody_commits_the_old_kernel(&lab);
+}
+
+#[test]
+fn a_split_index_stays_split() {
+    let lab = with_index("update-index --split-index");
+    let shared = || lab.git("rev-parse --shared-index-path");
+    assert!(!shared().is_empty());
+    lab.write("kernel.cu", "// better\n");
+    lab.lab("run").is(0);
+    lab.lab("keep -m better").is(0);
+    assert!(!shared().is_empty(), "git still finds the shared entries");
+    assert_eq!(lab.sh("find .git -name '.lab-*' -o -name '*.lock'").out, "");
+}
+
 #[test]
 fn without_the_git_program_such_an_index_is_named() {
     let lab = with_index("update-index --split-index");

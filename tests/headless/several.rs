@@ -1,6 +1,10 @@
 //! Several kernels in one repository: each command means the kernel that it says it means.
 
 use crate::lab::{CommandOutput, Lab, finish};
+use lab_core::history;
+use lab_core::project::Project;
+use lab_core::repo::Repo;
+use lab_core::store::RunIndex;
 use std::fs;
 
 /// lab.toml names kernel.cu; `p2` has a kernel of its own.
@@ -152,4 +156,101 @@ fn what_is_advised_works_where_no_kernel_is_meant() {
     lab.lab("run kernels/x").is(2).says("`lab restore HEAD kernels/x`");
     lab.lab("restore HEAD kernels/x").is(0);
     assert_eq!(lab.read("kernels/x/kernel.cu"), "// the first\n");
+}
+
+/// Two problems of the built-in kind would take long to judge: the harness of the user's own judges both.
+fn judged_and_kept(lab: &Lab, kernel: &str, bytes: &str, text: &str) {
+    lab.write(kernel, bytes);
+    lab.lab(&format!("run {kernel}")).is(0);
+    lab.lab(&format!("keep {kernel} -m '{text}'")).is(0);
+}
+
+fn kernels_of(lab: &Lab, command: &str) -> Vec<(String, String)> {
+    let log = lab.lab(command).is(0).json();
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or("unknown").to_owned();
+    let one = |e: &serde_json::Value| (text(&e["kernel"]), text(&e["renamed_from"]));
+    log["experiments"].as_array().unwrap().iter().map(one).collect()
+}
+
+#[test]
+fn a_problem_whose_folder_was_renamed_keeps_its_history() {
+    let lab = two();
+    let long =
+        |n: u32| format!("// a kernel with some lines\n// that git recognises\n// in a rename\n// {n}\n");
+    judged_and_kept(&lab, "p2/kernel.cu", &long(1), "first");
+    lab.write("p2/kernel.cu", long(2));
+    lab.lab("run p2").is(0);
+    lab.lab("discard p2 -m tried").is(0);
+    // On disk first: HEAD still has the old name.
+    lab.git("mv p2 softmax");
+    let was = |log: &[(String, String)]| {
+        assert!(
+            !log.is_empty() && log.iter().all(|e| *e == ("softmax/kernel.cu".into(), "p2/kernel.cu".into())),
+            "{log:?}"
+        );
+    };
+    was(&kernels_of(&lab, "log softmax --json"));
+    lab.git("commit -qm 'Rename p2'");
+    was(&kernels_of(&lab, "log softmax --json"));
+    lab.lab("log softmax").is(0).says("first  (was p2/kernel.cu)").says("tried  (was p2/kernel.cu)");
+    lab.lab("log").is(0).says("2 of other kernels: `lab log --all` (2 of softmax/kernel.cu)");
+    // The incumbent is the renamed kernel, and an older experiment comes back under the new name.
+    judged_and_kept(&lab, "softmax/kernel.cu", &long(3), "second");
+    let first = lab.lab("log softmax --json").json()["experiments"][0]["commit"].as_str().unwrap().to_owned();
+    lab.lab(&format!("restore {first}")).is(0).says("softmax/kernel.cu now holds the bytes of");
+    assert_eq!(lab.read("softmax/kernel.cu"), long(1));
+    // A second rename is followed too.
+    lab.git("checkout -q softmax/kernel.cu");
+    lab.git("mv softmax attention");
+    lab.git("commit -qm 'Rename it again'");
+    let log = kernels_of(&lab, "log attention --json");
+    let names: Vec<&str> = log.iter().map(|(_, from)| from.as_str()).collect();
+    assert_eq!(names, ["p2/kernel.cu", "p2/kernel.cu", "softmax/kernel.cu"]);
+    // A deleted problem keeps its name.
+    lab.git("rm -rq attention");
+    lab.git("commit -qm 'Delete it'");
+    assert_eq!(kernels_of(&lab, "log --all --json").len(), 3);
+    lab.lab("log").is(0).says("3 of other kernels");
+}
+
+#[test]
+fn a_row_without_a_record_is_of_the_kernel_that_its_commit_changed() {
+    let lab = two();
+    judged_and_kept(&lab, "p2/kernel.cu", "// better\n", "of the second");
+    judged_and_kept(&lab, "kernel.cu", "// better too\n", "of the first");
+    fs::remove_dir_all(lab.path(".lab")).unwrap();
+    lab.git("update-ref -d refs/notes/lab");
+    lab.write("results.tsv", lab.read("results.tsv") + "abc1234\t1.0\t1.0\tpass\tkeep\tby hand\n");
+    let kernels =
+        |command: &str| kernels_of(&lab, command).into_iter().map(|(kernel, _)| kernel).collect::<Vec<_>>();
+    assert_eq!(kernels("log --all --json"), ["p2/kernel.cu", "kernel.cu", "unknown"]);
+    assert_eq!(kernels("log p2 --json"), ["p2/kernel.cu", "unknown"]);
+    lab.lab("log --all-problems").is(0).says("(unknown problem)  by hand");
+}
+
+#[test]
+fn the_list_of_kernels_knows_the_last_run_of_each() {
+    let lab = two();
+    judged_and_kept(&lab, "p2/kernel.cu", "// better\n", "of the second");
+    lab.harness("echo 'correctness: fail'");
+    lab.write("kernel.cu", "// wrong\n");
+    lab.lab("run").is(1);
+    lab.write("p2/lab.toml", "objective = \"kernel_us\"\ngoal = \"minimize\"\n");
+    fs::create_dir_all(lab.path("tests/x")).unwrap();
+    lab.write("tests/x/kernel.cu", "");
+    let list = || {
+        let project = Project::open(&lab.repo, None).unwrap();
+        let mut index = RunIndex::open(&project);
+        history::look(&Repo::open(&project).unwrap(), &project, &mut index);
+        let listed = history::kernels::list(&project, &index);
+        let one = |kernel: &history::kernels::ListedKernel| {
+            let last = kernel.last.map(|last| format!(" {} {:?} {:?}", last.run, last.outcome, last.decided));
+            format!("{} {}{}", kernel.name, kernel.objective, last.unwrap_or_default())
+        };
+        listed.iter().map(one).collect::<Vec<_>>()
+    };
+    assert_eq!(list(), ["kernel.cu throughput_sps 2 Fail None", "p2/kernel.cu kernel_us 1 Pass Some(Keep)"]);
+    lab.git("mv p2 softmax");
+    lab.git("commit -qm 'Rename p2'");
+    assert_eq!(list()[1], "softmax/kernel.cu kernel_us 1 Pass Some(Keep)");
 }

@@ -184,10 +184,14 @@ impl Repository {
                 let control = Control::new().unwrap();
                 let tell = &mut |_, _| {};
                 let mut asked = RunContext { control: &control, program: "false".into(), tell };
-                let _ = decide::keep(project, named, &message, &mut asked);
+                let _ = decide::keep(project, &mut RunIndex::new(project), named, &message, &mut asked);
             }
-            Step::Discard => drop(decide::discard(project, named, &message, false)),
-            DiscardAnyway => drop(decide::discard(project, named, &message, true)),
+            Step::Discard => {
+                drop(decide::discard(project, &mut RunIndex::new(project), named, &message, false));
+            }
+            DiscardAnyway => {
+                drop(decide::discard(project, &mut RunIndex::new(project), named, &message, true));
+            }
             Undo => drop(decide::undo(project, None)),
         }
     }

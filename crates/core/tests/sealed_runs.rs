@@ -66,7 +66,13 @@ fn keep_until(
     tell: &mut dyn FnMut(RunId, Batch),
 ) -> Result<Decided, Refusal> {
     let mut context = RunContext { control, program: bench.temp.path().join("judge"), tell };
-    decide::keep(&bench.project, None, &Message::from("tried"), &mut context)
+    decide::keep(
+        &bench.project,
+        &mut RunIndex::new(&bench.project),
+        None,
+        &Message::from("tried"),
+        &mut context,
+    )
 }
 
 #[track_caller]
@@ -172,7 +178,8 @@ fn after_a_failed_check_eight_sealed_runs_are_asked_for() {
         assert_eq!(asked(&bench).len(), 3 + 2 * at);
     }
     // The count survives a discard, and the loss of either the list or the records.
-    decide::discard(&bench.project, None, &Message::from("no"), true).unwrap();
+    decide::discard(&bench.project, &mut RunIndex::new(&bench.project), None, &Message::from("no"), true)
+        .unwrap();
     let list = fs::read_to_string(bench.path(".lab/refusals.jsonl")).unwrap();
     for lost in ["list", "records"] {
         match lost {

@@ -26,20 +26,21 @@ pub enum Sharing {
 #[derive(Debug)]
 pub struct LockedFile {
     file: File,
-    is_inherited: bool,
+    is_shared: bool,
 }
 
 impl LockedFile {
     fn new(file: File) -> LockedFile {
-        LockedFile { file, is_inherited: false }
+        LockedFile { file, is_shared: false }
     }
 
-    /// Lets the children that this process starts from now on hold the lock too: it is released when this is dropped and
-    /// all of them have ended.
-    pub fn inherit(&mut self) -> io::Result<()> {
-        rustix::io::fcntl_setfd(&self.file, rustix::io::FdFlags::empty())?;
-        self.is_inherited = true;
-        Ok(())
+    /// The same lock for one child, which gets it as a stream (`Command::stdin`): it is released when this is dropped and that
+    /// child, with all that it passes the stream to, has ended. A descriptor that every child inherits would be another matter: a
+    /// child that another thread starts meanwhile would hold the lock as long as it lives.
+    pub fn for_child(&mut self) -> io::Result<File> {
+        let copy = self.file.try_clone()?;
+        self.is_shared = true;
+        Ok(copy)
     }
 }
 
@@ -59,7 +60,7 @@ impl DerefMut for LockedFile {
 
 impl Drop for LockedFile {
     fn drop(&mut self) {
-        if !self.is_inherited {
+        if !self.is_shared {
             // Closing the file releases it too, if later.
             let _ = self.file.unlock();
         }
@@ -172,6 +173,7 @@ mod tests {
     use super::*;
     use std::cell::Cell;
     use std::fs;
+    use std::process::{Command, Stdio};
 
     #[test]
     fn one_process_holds_the_lock_until_it_drops_the_file() {
@@ -193,18 +195,30 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("lock");
         let how = || File::options().create(true).append(true).clone();
-        let mut held = wait(&path, &how()).unwrap();
+        let held = wait(&path, &how()).unwrap();
         let copy = held.try_clone().unwrap();
         drop(held);
-        held = take(&path, &how()).unwrap().unwrap();
+        let held = take(&path, &how()).unwrap().unwrap();
         drop(copy);
         assert!(is_held(&path));
-        let inherited = held.try_clone().unwrap();
-        held.inherit().unwrap();
+        drop(held);
+    }
+
+    #[test]
+    fn the_child_that_gets_the_lock_holds_it_and_no_other_child_does() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("lock");
+        let mut held = wait(&path, &File::options().create(true).append(true).clone()).unwrap();
+        let sleeping = |stdin: Stdio| Command::new("sleep").arg("600").stdin(stdin).spawn().unwrap();
+        let mut child = sleeping(held.for_child().unwrap().into());
+        let mut other = sleeping(Stdio::null());
         drop(held);
         assert!(is_held(&path));
-        drop(inherited);
-        assert!(!is_held(&path));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!is_held(&path), "the other child has not ended");
+        other.kill().unwrap();
+        other.wait().unwrap();
     }
 
     #[test]

@@ -5,10 +5,12 @@
 //! outside, also where somebody replaces a folder by a link in the same moment.
 
 mod lock;
+mod open_folder;
 mod refused;
 mod resolve;
 mod tree;
 
+pub use open_folder::{FileStamp, OpenFolder};
 pub use refused::{Refused, refusal};
 
 use crate::temporary;

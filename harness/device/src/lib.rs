@@ -57,10 +57,10 @@ pub mod sandbox;
 pub mod telemetry;
 
 pub use api::{
-    Arg, BuildRequest, Builder, Built, COMPARE_CHUNK_BYTES, DeviceError, DeviceInfo, Driver, Entry,
-    ExecutionOrder, Finding, FolderTrust, Image, MAP_BYTES, MAX_RANK, MapElement, MemoryRange, Noise,
-    Occupancy, POISON, POISONS, Sanitizer, Shape, SharedFiles, Step, Submission, TensorMap, digest,
-    is_poison,
+    Arg, BYTE_POISONS, BuildRequest, Builder, Built, COMPARE_CHUNK_BYTES, DeviceError, DeviceInfo, Driver,
+    Entry, ExecutionOrder, FLOAT8_POISONS, Finding, FolderTrust, Image, MAP_BYTES, MAX_RANK, MapElement,
+    MemoryRange, Noise, Occupancy, POISON, POISONS, Sanitizer, Shape, SharedFiles, Step, Submission,
+    TensorMap, digest, is_poison,
 };
 
 pub use cuda::image_target;

@@ -1,9 +1,12 @@
 //! The element types of tensors, and how a cell is encoded in bytes.
 
+mod float8;
+
+use float8::Float8;
 use half::{bf16, f16};
-use lab_device::MapElement;
-use lab_device::POISONS;
+use lab_device::{BYTE_POISONS, FLOAT8_POISONS, MapElement, POISONS};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// An element type, named as in problem.toml.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -17,16 +20,70 @@ pub enum Dtype {
     Bf16,
     /// 32-bit signed integer.
     I32,
+    /// 8-bit float with 4 bits of exponent, without infinity.
+    F8e4m3,
+    /// 8-bit float with 5 bits of exponent.
+    F8e5m2,
+    /// 8-bit signed integer.
+    I8,
+    /// 8-bit unsigned integer.
+    U8,
+    /// 64-bit signed integer.
+    I64,
+    /// A byte that is 0 or 1.
+    Bool,
+}
+
+/// The exact value of a cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CellValue {
+    Float(f64),
+    Integer(i64),
+}
+
+impl CellValue {
+    /// The nearest f64.
+    pub fn as_f64(self) -> f64 {
+        match self {
+            CellValue::Float(value) => value,
+            CellValue::Integer(value) => value as f64,
+        }
+    }
+}
+
+impl fmt::Display for CellValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CellValue::Float(value) => value.fmt(f),
+            CellValue::Integer(value) => value.fmt(f),
+        }
+    }
 }
 
 impl Dtype {
+    /// Every type, in the order in which messages list them.
+    pub const ALL: [Dtype; 10] = [
+        Dtype::F32,
+        Dtype::F16,
+        Dtype::Bf16,
+        Dtype::F8e4m3,
+        Dtype::F8e5m2,
+        Dtype::I8,
+        Dtype::U8,
+        Dtype::I32,
+        Dtype::I64,
+        Dtype::Bool,
+    ];
+
     /// What a tensor map calls its cells.
     pub fn map_element(self) -> MapElement {
         match self {
             Dtype::F32 => MapElement::F32,
             Dtype::F16 => MapElement::F16,
             Dtype::Bf16 => MapElement::Bf16,
+            Dtype::F8e4m3 | Dtype::F8e5m2 | Dtype::I8 | Dtype::U8 | Dtype::Bool => MapElement::U8,
             Dtype::I32 => MapElement::I32,
+            Dtype::I64 => MapElement::I64,
         }
     }
 
@@ -37,60 +94,176 @@ impl Dtype {
             Dtype::F16 => "f16",
             Dtype::Bf16 => "bf16",
             Dtype::I32 => "i32",
+            Dtype::F8e4m3 => "f8e4m3",
+            Dtype::F8e5m2 => "f8e5m2",
+            Dtype::I8 => "i8",
+            Dtype::U8 => "u8",
+            Dtype::I64 => "i64",
+            Dtype::Bool => "bool",
         }
     }
 
     /// Bytes of a cell.
     pub fn size(self) -> usize {
         match self {
+            Dtype::I64 => 8,
             Dtype::F32 | Dtype::I32 => 4,
             Dtype::F16 | Dtype::Bf16 => 2,
+            Dtype::F8e4m3 | Dtype::F8e5m2 | Dtype::I8 | Dtype::U8 | Dtype::Bool => 1,
+        }
+    }
+
+    /// The smallest and the largest value of an integer or a bool; `None` for a float.
+    pub fn integers(self) -> Option<(i64, i64)> {
+        match self {
+            Dtype::I8 => Some((i8::MIN.into(), i8::MAX.into())),
+            Dtype::U8 => Some((0, u8::MAX.into())),
+            Dtype::I32 => Some((i32::MIN.into(), i32::MAX.into())),
+            Dtype::I64 => Some((i64::MIN, i64::MAX)),
+            Dtype::Bool => Some((0, 1)),
+            Dtype::F32 | Dtype::F16 | Dtype::Bf16 | Dtype::F8e4m3 | Dtype::F8e5m2 => None,
+        }
+    }
+
+    /// The largest finite number of a float, and the largest value of an integer.
+    pub fn largest(self) -> f64 {
+        match self {
+            Dtype::F32 => f32::MAX.into(),
+            Dtype::F16 => f16::MAX.into(),
+            Dtype::Bf16 => bf16::MAX.into(),
+            Dtype::F8e4m3 => Float8::E4m3.largest(),
+            Dtype::F8e5m2 => Float8::E5m2.largest(),
+            Dtype::I8 | Dtype::U8 | Dtype::I32 | Dtype::I64 | Dtype::Bool => {
+                self.integers().map_or(0.0, |(_, largest)| largest as f64)
+            }
+        }
+    }
+
+    /// The largest whole number up to which a cell holds every whole number exactly.
+    pub fn counts_to(self) -> i64 {
+        match self {
+            Dtype::F32 => 1 << 24,
+            Dtype::F16 => 1 << 11,
+            Dtype::Bf16 => 1 << 8,
+            Dtype::F8e4m3 => 1 << 4,
+            Dtype::F8e5m2 => 1 << 3,
+            Dtype::I8 | Dtype::U8 | Dtype::I32 | Dtype::I64 | Dtype::Bool => {
+                self.integers().map_or(0, |(_, largest)| largest)
+            }
+        }
+    }
+
+    /// The smallest positive number below the normal ones, and how many multiples of it are below them too. `None` for a type
+    /// without such numbers.
+    pub fn subnormals(self) -> Option<(f64, u32)> {
+        let multiples = |exponent: i32, digits: u32| Some((2f64.powi(exponent), (1 << digits) - 1));
+        match self {
+            Dtype::F32 => multiples(-149, 23),
+            Dtype::F16 => multiples(-24, 10),
+            Dtype::Bf16 => multiples(-133, 7),
+            Dtype::F8e4m3 => multiples(-9, 3),
+            Dtype::F8e5m2 => multiples(-16, 2),
+            Dtype::I8 | Dtype::U8 | Dtype::I32 | Dtype::I64 | Dtype::Bool => None,
         }
     }
 
     /// The exact value of one cell. NaN if `cell` has another length than the type.
-    pub fn decode(self, cell: &[u8]) -> f64 {
+    pub fn value(self, cell: &[u8]) -> CellValue {
+        let float = |value: f64| CellValue::Float(value);
         match (self, cell) {
-            (Dtype::F32, &[a, b, c, d]) => f32::from_le_bytes([a, b, c, d]).into(),
-            (Dtype::I32, &[a, b, c, d]) => i32::from_le_bytes([a, b, c, d]).into(),
-            (Dtype::F16, &[a, b]) => f16::from_le_bytes([a, b]).into(),
-            (Dtype::Bf16, &[a, b]) => bf16::from_le_bytes([a, b]).into(),
-            _ => f64::NAN,
+            (Dtype::F32, &[a, b, c, d]) => float(f32::from_le_bytes([a, b, c, d]).into()),
+            (Dtype::F16, &[a, b]) => float(f16::from_le_bytes([a, b]).into()),
+            (Dtype::Bf16, &[a, b]) => float(bf16::from_le_bytes([a, b]).into()),
+            (Dtype::F8e4m3, &[a]) => float(Float8::E4m3.decode(a)),
+            (Dtype::F8e5m2, &[a]) => float(Float8::E5m2.decode(a)),
+            (Dtype::I32, &[a, b, c, d]) => CellValue::Integer(i32::from_le_bytes([a, b, c, d]).into()),
+            (Dtype::I8, &[a]) => CellValue::Integer((a as i8).into()),
+            (Dtype::U8 | Dtype::Bool, &[a]) => CellValue::Integer(a.into()),
+            (Dtype::I64, &[a, b, c, d, e, f, g, h]) => {
+                CellValue::Integer(i64::from_le_bytes([a, b, c, d, e, f, g, h]))
+            }
+            _ => float(f64::NAN),
         }
+    }
+
+    /// The f64 nearest to the value of one cell. NaN if `cell` has another length than the type.
+    pub fn decode(self, cell: &[u8]) -> f64 {
+        self.value(cell).as_f64()
     }
 
     /// Appends the cell that is nearest to `value`, in little endian.
     pub fn encode(self, value: f64, to: &mut Vec<u8>) {
         match self {
             Dtype::F32 => to.extend((value as f32).to_le_bytes()),
-            Dtype::I32 => to.extend((value as i32).to_le_bytes()),
             Dtype::F16 => to.extend(f16::from_f64(value).to_le_bytes()),
             Dtype::Bf16 => to.extend(bf16::from_f64(value).to_le_bytes()),
+            Dtype::F8e4m3 => to.push(Float8::E4m3.encode(value)),
+            Dtype::F8e5m2 => to.push(Float8::E5m2.encode(value)),
+            Dtype::I32 => to.extend((value as i32).to_le_bytes()),
+            Dtype::I8 => to.extend((value as i8).to_le_bytes()),
+            Dtype::U8 => to.push(value as u8),
+            Dtype::I64 => to.extend((value as i64).to_le_bytes()),
+            Dtype::Bool => to.push((value != 0.0).into()),
         }
     }
 
-    /// The index of the first cell that still holds one of these patterns.
+    /// Appends the cell that is nearest to a whole number, in little endian. An i64 is exact.
+    pub fn encode_integer(self, value: i64, to: &mut Vec<u8>) {
+        match self {
+            Dtype::I64 => to.extend(value.to_le_bytes()),
+            _ => self.encode(value as f64, to),
+        }
+    }
+
+    /// The two patterns that outputs of this type are filled with before a launch, in turn. In every cell the two differ, and
+    /// neither is a value that kernels often write, as the ends of a type's range are.
+    pub fn poisons(self) -> [u32; 2] {
+        match self {
+            Dtype::F32 | Dtype::F16 | Dtype::Bf16 | Dtype::I32 | Dtype::I64 => POISONS,
+            Dtype::F8e5m2 => FLOAT8_POISONS,
+            Dtype::F8e4m3 | Dtype::I8 | Dtype::U8 | Dtype::Bool => BYTE_POISONS,
+        }
+    }
+
+    /// Whether a pattern may also be a value that a kernel writes. An unwritten cell is then known only by two launches,
+    /// before which it held two patterns.
+    pub fn poison_is_a_value(self) -> bool {
+        match self {
+            // The patterns are NaNs that no operation gives.
+            Dtype::F32 | Dtype::F16 | Dtype::Bf16 | Dtype::F8e5m2 => false,
+            Dtype::F8e4m3 | Dtype::I8 | Dtype::U8 | Dtype::I32 | Dtype::I64 | Dtype::Bool => true,
+        }
+    }
+
+    /// Returns whether a cell still holds this pattern.
+    pub fn holds(self, cell: &[u8], pattern: u32) -> bool {
+        let pattern = pattern.to_le_bytes();
+        cell.chunks(pattern.len()).all(|part| pattern.starts_with(part))
+    }
+
+    /// Returns whether a cell still holds one of the patterns that outputs are filled with before a launch.
+    pub fn is_poison(self, cell: &[u8]) -> bool {
+        self.poisons().iter().any(|pattern| self.holds(cell, *pattern))
+    }
+
+    /// The index of the first cell that still holds one of the patterns.
     pub fn first_poison(self, cells: &[u8]) -> Option<usize> {
         // Compared as words: this looks at whole tensors, ten times as fast as cell by cell.
         match self.size() {
             4 => cells
                 .chunks_exact(4)
                 .position(|c| POISONS.contains(&u32::from_le_bytes([c[0], c[1], c[2], c[3]]))),
-            _ => {
+            2 => {
                 let halves = POISONS.map(|pattern| pattern as u16);
                 cells.chunks_exact(2).position(|c| halves.contains(&u16::from_le_bytes([c[0], c[1]])))
             }
+            size => cells.chunks_exact(size).position(|cell| self.is_poison(cell)),
         }
-    }
-
-    /// Returns whether a cell still holds one of the patterns that outputs are filled with before a launch.
-    pub fn is_poison(self, cell: &[u8]) -> bool {
-        POISONS.iter().any(|pattern| pattern.to_le_bytes().starts_with(cell))
     }
 }
 
-impl std::fmt::Display for Dtype {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Dtype {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.word())
     }
 }
@@ -101,9 +274,18 @@ mod tests {
 
     #[test]
     fn cells_go_there_and_back() {
-        for (dtype, value) in
-            [(Dtype::F32, 0.5), (Dtype::F16, -65504.0), (Dtype::Bf16, 3.0e38f64), (Dtype::I32, -7.0)]
-        {
+        for (dtype, value) in [
+            (Dtype::F32, 0.5),
+            (Dtype::F16, -65504.0),
+            (Dtype::Bf16, 3.0e38f64),
+            (Dtype::I32, -7.0),
+            (Dtype::F8e4m3, -0.4375),
+            (Dtype::F8e5m2, 57344.0),
+            (Dtype::I8, -128.0),
+            (Dtype::U8, 255.0),
+            (Dtype::I64, -1e15),
+            (Dtype::Bool, 1.0),
+        ] {
             let mut cell = Vec::new();
             dtype.encode(value, &mut cell);
             assert_eq!(cell.len(), dtype.size());
@@ -113,17 +295,72 @@ mod tests {
     }
 
     #[test]
-    fn poison_is_known_in_each_type() {
-        for dtype in [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::I32] {
-            for pattern in POISONS {
-                let mut cells = vec![0; 6 * dtype.size()];
-                assert_eq!(dtype.first_poison(&cells), None);
-                cells[4 * dtype.size()..][..dtype.size()]
-                    .copy_from_slice(&pattern.to_le_bytes()[..dtype.size()]);
-                assert_eq!(dtype.first_poison(&cells), Some(4));
-                assert!(dtype.is_poison(&pattern.to_le_bytes()[..dtype.size()]));
+    fn the_subnormal_numbers_of_a_float_are_its_own() {
+        for dtype in Dtype::ALL {
+            let back = |number: f64| {
+                let mut cell = Vec::new();
+                dtype.encode(number, &mut cell);
+                dtype.decode(&cell)
+            };
+            let Some((step, count)) = dtype.subnormals() else {
+                assert!(dtype.integers().is_some(), "{dtype}");
+                continue;
+            };
+            assert!((step, back(step / 4.0)) == (back(step), 0.0), "{dtype}: nothing is smaller");
+            let (largest, normal) = (step * f64::from(count), step * f64::from(count + 1));
+            assert!((back(largest), back(normal)) == (largest, normal), "{dtype}");
+            // The first normal numbers are as far apart; further ones are not.
+            assert!(back(normal + step) == normal + step && back(2.0 * normal + step) != 2.0 * normal + step);
+        }
+    }
+
+    #[test]
+    fn every_type_is_listed_once_under_the_name_that_serde_reads() {
+        for (i, dtype) in Dtype::ALL.iter().enumerate() {
+            assert!(!Dtype::ALL[..i].contains(dtype));
+            assert_eq!(serde_json::to_value(dtype).ok(), Some(dtype.word().into()));
+        }
+    }
+
+    #[test]
+    fn whole_numbers_of_64_bits_are_exact() {
+        for value in [i64::MIN, -9_007_199_254_740_993, 9_007_199_254_740_993, i64::MAX] {
+            let mut cell = Vec::new();
+            Dtype::I64.encode_integer(value, &mut cell);
+            assert_eq!(Dtype::I64.value(&cell), CellValue::Integer(value));
+            assert_eq!(Dtype::I64.value(&cell).to_string(), value.to_string());
+        }
+    }
+
+    #[test]
+    fn every_whole_number_up_to_the_limit_of_a_type_is_exact() {
+        for dtype in Dtype::ALL {
+            let limit = dtype.counts_to().min(1 << 20);
+            for value in 0..=limit {
+                let mut cell = Vec::new();
+                dtype.encode_integer(value, &mut cell);
+                assert_eq!(dtype.decode(&cell), value as f64, "{dtype}");
             }
-            for written in [0.0, f64::NAN, f64::INFINITY] {
+        }
+        let mut cell = Vec::new();
+        Dtype::F16.encode_integer(Dtype::F16.counts_to() + 1, &mut cell);
+        assert_ne!(Dtype::F16.decode(&cell), 2049.0);
+    }
+
+    #[test]
+    fn poison_is_known_in_each_type() {
+        for dtype in Dtype::ALL {
+            let size = dtype.size();
+            for pattern in dtype.poisons() {
+                let mut cells = vec![0; 6 * size];
+                assert_eq!(dtype.first_poison(&cells), None);
+                // As memory is filled: the pattern again and again.
+                let filled = pattern.to_le_bytes().repeat(12);
+                cells[4 * size..][..size].copy_from_slice(&filled[4 * size..][..size]);
+                assert_eq!(dtype.first_poison(&cells), Some(4), "{dtype}");
+                assert!(filled.chunks_exact(size).all(|cell| dtype.is_poison(cell)), "{dtype}");
+            }
+            for written in [0.0, 1.0, f64::NAN, f64::INFINITY, -1.0, 127.0, -128.0, 255.0] {
                 let mut cell = Vec::new();
                 dtype.encode(written, &mut cell);
                 assert!(!dtype.is_poison(&cell), "{dtype} {written}");
@@ -133,5 +370,18 @@ mod tests {
         assert!(!Dtype::F16.is_poison(&0x7fff_u16.to_le_bytes()));
         assert!(!Dtype::Bf16.is_poison(&0x7fff_u16.to_le_bytes()));
         assert!(!Dtype::F32.is_poison(&0x7fff_ffff_u32.to_le_bytes()));
+        assert!(!Dtype::F8e4m3.is_poison(&[0x7f]) && !Dtype::F8e5m2.is_poison(&[0x7f]));
+    }
+
+    #[test]
+    fn the_two_patterns_of_a_type_differ_in_every_cell_and_are_numbers_only_where_it_says_so() {
+        for dtype in Dtype::ALL {
+            let [one, other] = dtype.poisons().map(|pattern| pattern.to_le_bytes().repeat(8));
+            let cells = one.chunks_exact(dtype.size()).zip(other.chunks_exact(dtype.size()));
+            for (one, other) in cells {
+                assert_ne!(one, other, "{dtype}");
+                assert!(dtype.poison_is_a_value() || dtype.decode(one).is_nan(), "{dtype}");
+            }
+        }
     }
 }

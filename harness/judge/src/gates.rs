@@ -1,14 +1,10 @@
 //! Comparing what a kernel wrote with what was expected.
 
-use crate::dtype::Dtype;
+use crate::dtype::{CellValue, Dtype};
 use lab_protocol::report::Histogram;
 use lab_protocol::report::histogram::{EXPONENTS, exponent_of};
 
-/// How far a cell may be off: `
-/// got − want
-/// ≤ atol + rtol·
-/// want
-/// `, for at least the fraction `matched` of all cells.
+/// How far a cell may be off: `|got − want| ≤ atol + rtol·|want|`, for at least the fraction `matched` of all cells.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tolerance {
     /// The absolute tolerance, in the unit of the cells.
@@ -24,13 +20,86 @@ impl Tolerance {
     pub const EXACT: Tolerance = Tolerance { atol: 0.0, rtol: 0.0, matched: 1.0 };
 
     /// The error in units of what is allowed: 1 is the limit. Infinite if a number is missing. An expected infinity
-    /// or NaN has no error.
-    fn error(&self, got: f64, want: f64) -> f64 {
-        if got == want || (got.is_nan() && want.is_nan()) {
+    /// or NaN has no error. The difference of integers is exact.
+    fn error(&self, got: CellValue, want: CellValue) -> f64 {
+        let difference = match (got, want) {
+            (CellValue::Integer(got), CellValue::Integer(want)) => got.abs_diff(want) as f64,
+            _ => {
+                let (got, want) = (got.as_f64(), want.as_f64());
+                if got == want || (got.is_nan() && want.is_nan()) {
+                    return 0.0;
+                }
+                (got - want).abs()
+            }
+        };
+        if difference == 0.0 {
             return 0.0;
         }
-        let error = (got - want).abs() / (self.atol + self.rtol * want.abs());
-        if error.is_nan() || got.is_nan() { f64::INFINITY } else { error }
+        let error = difference / (self.atol + self.rtol * want.as_f64().abs());
+        if error.is_nan() { f64::INFINITY } else { error }
+    }
+}
+
+/// How a cell that the kernel never wrote is known.
+#[derive(Clone, Copy, Debug)]
+pub enum Unwritten<'a> {
+    /// It holds a pattern that is no value of its type.
+    ByPattern,
+    /// It holds `pattern`, with which the output was filled. In another launch on the same inputs, it holds that launch's
+    /// pattern. For types in which a pattern may also be a value.
+    ByTwoLaunches {
+        /// What the cells held before the launch.
+        pattern: u32,
+        /// What the other launch left.
+        other: &'a [u8],
+        /// What the cells held before the other launch.
+        other_pattern: u32,
+    },
+    /// Only its value is compared.
+    Unknown,
+}
+
+impl<'a> Unwritten<'a> {
+    /// For an output of which there is one launch only.
+    pub fn of(dtype: Dtype) -> Self {
+        if dtype.poison_is_a_value() { Unwritten::Unknown } else { Unwritten::ByPattern }
+    }
+
+    /// The same for the part of the output that `bytes` selects.
+    fn part(self, bytes: std::ops::Range<usize>) -> Self {
+        match self {
+            Unwritten::ByTwoLaunches { pattern, other, other_pattern } => Unwritten::ByTwoLaunches {
+                pattern,
+                other: other.get(bytes).unwrap_or_default(),
+                other_pattern,
+            },
+            Unwritten::ByPattern | Unwritten::Unknown => self,
+        }
+    }
+
+    /// Whether the kernel never wrote this cell, which begins at the byte `at`.
+    fn is_unwritten(self, dtype: Dtype, cell: &[u8], at: usize) -> bool {
+        match self {
+            Unwritten::ByPattern => dtype.is_poison(cell),
+            Unwritten::ByTwoLaunches { pattern, other, other_pattern } => {
+                let other: Option<&'a [u8]> = other.get(at..at + cell.len());
+                dtype.holds(cell, pattern) && other.is_some_and(|other| dtype.holds(other, other_pattern))
+            }
+            Unwritten::Unknown => false,
+        }
+    }
+}
+
+/// The index of the first cell that was never written.
+pub fn first_unwritten(dtype: Dtype, cells: &[u8], unwritten: Unwritten) -> Option<usize> {
+    let size = dtype.size();
+    match unwritten {
+        Unwritten::ByPattern => dtype.first_poison(cells),
+        Unwritten::ByTwoLaunches { .. } => {
+            let mut each = cells.chunks_exact(size).enumerate();
+            each.position(|(i, cell)| unwritten.is_unwritten(dtype, cell, i * size))
+        }
+        Unwritten::Unknown => None,
     }
 }
 
@@ -40,9 +109,9 @@ pub struct CellMismatch {
     /// The flat index.
     pub index: usize,
     /// The value that the kernel wrote.
-    pub got: f64,
+    pub got: CellValue,
     /// The expected value.
-    pub want: f64,
+    pub want: CellValue,
 }
 
 /// The result of comparing one tensor.
@@ -83,6 +152,11 @@ impl TensorComparison {
             && self.mismatched_fraction() <= allowed_mismatch(tolerance)
     }
 
+    /// The first wrong cell of the gravest kind.
+    pub fn first_wrong(&self) -> Option<&CellMismatch> {
+        self.first_unwritten.as_ref().or(self.first_not_finite.as_ref()).or(self.first_mismatch.as_ref())
+    }
+
     /// Joins the results of two neighbouring parts of one tensor.
     fn join(mut self, next: TensorComparison) -> TensorComparison {
         self.counts.join(&next.counts);
@@ -108,7 +182,13 @@ pub fn allowed_mismatch(tolerance: &Tolerance) -> f64 {
 }
 
 /// Compares two tensors of the same type and length, on all cores if the tensor is large.
-pub fn compare(dtype: Dtype, got: &[u8], want: &[u8], tolerance: &Tolerance) -> TensorComparison {
+pub fn compare(
+    dtype: Dtype,
+    got: &[u8],
+    want: &[u8],
+    tolerance: &Tolerance,
+    unwritten: Unwritten,
+) -> TensorComparison {
     /// A thread costs more time than comparing fewer cells than this.
     const WORTH_A_THREAD: usize = 1 << 18;
     let cells = got.len().max(want.len()) / dtype.size();
@@ -121,7 +201,7 @@ pub fn compare(dtype: Dtype, got: &[u8], want: &[u8], tolerance: &Tolerance) -> 
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let share = cells.div_ceil(threads).max(WORTH_A_THREAD);
     if cells <= share {
-        return compare_stretch(dtype, got, want, tolerance, 0);
+        return compare_stretch(dtype, got, want, tolerance, unwritten, 0);
     }
     std::thread::scope(|scope| {
         let running: Vec<_> = got
@@ -129,7 +209,9 @@ pub fn compare(dtype: Dtype, got: &[u8], want: &[u8], tolerance: &Tolerance) -> 
             .zip(want.chunks(share * dtype.size()))
             .enumerate()
             .map(|(i, (got, want))| {
-                scope.spawn(move || compare_stretch(dtype, got, want, tolerance, i * share))
+                let start = i * share * dtype.size();
+                let unwritten = unwritten.part(start..start + got.len());
+                scope.spawn(move || compare_stretch(dtype, got, want, tolerance, unwritten, i * share))
             })
             .collect();
         let done = running.into_iter().map(|p| p.join().expect("comparing numbers does not panic"));
@@ -142,6 +224,7 @@ fn compare_stretch(
     got: &[u8],
     want: &[u8],
     tolerance: &Tolerance,
+    unwritten: Unwritten,
     start: usize,
 ) -> TensorComparison {
     let size = dtype.size();
@@ -151,8 +234,8 @@ fn compare_stretch(
         if g == w {
             continue;
         }
-        let cell = CellMismatch { index: start + i, got: dtype.decode(g), want: dtype.decode(w) };
-        let is_unwritten = dtype.is_poison(g);
+        let cell = CellMismatch { index: start + i, got: dtype.value(g), want: dtype.value(w) };
+        let is_unwritten = unwritten.is_unwritten(dtype, g, i * size);
         let error = if is_unwritten { f64::INFINITY } else { tolerance.error(cell.got, cell.want) };
         exponents[exponent_of(error)] += 1;
         if error > sum.error {
@@ -161,7 +244,7 @@ fn compare_stretch(
         if is_unwritten {
             sum.unwritten += 1;
             sum.first_unwritten.get_or_insert(cell);
-        } else if !cell.got.is_finite() && cell.want.is_finite() {
+        } else if !cell.got.as_f64().is_finite() && cell.want.as_f64().is_finite() {
             sum.not_finite += 1;
             sum.first_not_finite.get_or_insert(cell);
         } else if error <= 1.0 {
@@ -188,7 +271,7 @@ mod tests {
     }
 
     fn check(got: &[f32], want: &[f32], tolerance: &Tolerance) -> TensorComparison {
-        compare(Dtype::F32, &f32s(got), &f32s(want), tolerance)
+        compare(Dtype::F32, &f32s(got), &f32s(want), tolerance, Unwritten::of(Dtype::F32))
     }
 
     #[test]
@@ -204,7 +287,14 @@ mod tests {
     fn the_first_wrong_cell_is_named() {
         let sum = check(&[1.0, 1.3, 9.0], &[1.0, 1.0, 1.0], &LOOSE);
         assert_eq!(sum.mismatched, 2);
-        assert_eq!(sum.first_mismatch, Some(CellMismatch { index: 1, got: f64::from(1.3f32), want: 1.0 }));
+        assert_eq!(
+            sum.first_mismatch,
+            Some(CellMismatch {
+                index: 1,
+                got: CellValue::Float(1.3f32.into()),
+                want: CellValue::Float(1.0)
+            })
+        );
         assert!(!sum.passes(&LOOSE));
     }
 
@@ -232,11 +322,69 @@ mod tests {
     #[test]
     fn without_tolerance_only_equality_passes() {
         let exact = |a: i32, b: i32| {
-            compare(Dtype::I32, &a.to_le_bytes(), &b.to_le_bytes(), &Tolerance::EXACT)
-                .passes(&Tolerance::EXACT)
+            compare(
+                Dtype::I32,
+                &a.to_le_bytes(),
+                &b.to_le_bytes(),
+                &Tolerance::EXACT,
+                Unwritten::of(Dtype::I32),
+            )
+            .passes(&Tolerance::EXACT)
         };
         assert!(exact(16_777_217, 16_777_217));
         assert!(!exact(16_777_217, 16_777_216));
+    }
+
+    #[test]
+    fn integers_beyond_the_range_of_a_float_are_compared_exactly() {
+        let check = |got: i64, want: i64, tolerance: &Tolerance| {
+            let (got, want) = (got.to_le_bytes(), want.to_le_bytes());
+            compare(Dtype::I64, &got, &want, tolerance, Unwritten::of(Dtype::I64))
+        };
+        const BIG: i64 = 1 << 53;
+        assert!(check(BIG + 1, BIG + 1, &Tolerance::EXACT).passes(&Tolerance::EXACT));
+        let off = check(BIG + 1, BIG, &Tolerance::EXACT);
+        assert!(!off.passes(&Tolerance::EXACT));
+        assert_eq!(off.first_mismatch.map(|cell| cell.got.to_string()), Some("9007199254740993".into()));
+        let one = Tolerance { atol: 1.0, rtol: 0.0, matched: 1.0 };
+        assert!(check(BIG + 1, BIG, &one).passes(&one));
+        assert!(!check(BIG + 2, BIG, &one).passes(&one));
+        assert!(!check(i64::MIN, i64::MAX, &one).passes(&one), "the difference does not overflow");
+    }
+
+    #[test]
+    fn a_right_value_that_equals_a_pattern_is_not_called_unwritten() {
+        let [one, other] = Dtype::U8.poisons();
+        let (filled, filled_again) = (one.to_le_bytes()[0], other.to_le_bytes()[0]);
+        let near = Tolerance { atol: 1.0, rtol: 0.0, matched: 1.0 };
+        let two = |first: [u8; 2], second: [u8; 2], want: [u8; 2]| {
+            let unwritten = Unwritten::ByTwoLaunches { pattern: one, other: &second, other_pattern: other };
+            compare(Dtype::U8, &first, &want, &near, unwritten)
+        };
+        // Written both times, within the tolerance, and equal to the first launch's pattern.
+        let written = two([filled, 7], [filled, 7], [filled + 1, 7]);
+        assert!(written.passes(&near), "{written:?}");
+        // The second cell was never written.
+        let missing = two([filled, filled], [filled, filled_again], [filled, 7]);
+        assert_eq!((missing.unwritten, missing.first_unwritten.map(|cell| cell.index)), (1, Some(1)));
+        assert!(!missing.passes(&near));
+        // Unwritten is unwritten also where the pattern is within the tolerance.
+        let close = two([filled, 7], [filled_again, 7], [filled + 1, 7]);
+        assert_eq!(close.unwritten, 1);
+        let single = compare(Dtype::U8, &[filled], &[filled + 1], &near, Unwritten::of(Dtype::U8));
+        assert!(single.passes(&near), "one launch cannot tell");
+    }
+
+    #[test]
+    fn each_thread_looks_at_its_own_part_of_the_other_launch() {
+        let [one, other] = Dtype::U8.poisons().map(|pattern| pattern.to_le_bytes()[0]);
+        let cells = 1_200_000;
+        let (mut first, mut second) = (vec![3; cells], vec![3; cells]);
+        (first[1_100_000], second[1_100_000]) = (one, other);
+        let [pattern, other_pattern] = Dtype::U8.poisons();
+        let unwritten = Unwritten::ByTwoLaunches { pattern, other: &second, other_pattern };
+        let sum = compare(Dtype::U8, &first, &vec![3; cells], &Tolerance::EXACT, unwritten);
+        assert_eq!((sum.unwritten, sum.first_unwritten.map(|cell| cell.index)), (1, Some(1_100_000)));
     }
 
     #[test]

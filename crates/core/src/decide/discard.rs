@@ -20,9 +20,11 @@ use anyhow::{Context, Result};
 use std::result::Result as StdResult;
 
 /// Puts the incumbent's kernel back on disk; the attempt stays under `refs/lab/discarded/`. Bytes that are newer than the
-/// verdict are saved too, once the user has confirmed that: [`Refusal::Ask`] is the question.
+/// verdict are saved too, once the user has confirmed that: [`Refusal::Ask`] is the question. `index` is the caller's, which
+/// need not be up to date.
 pub fn discard(
     project: &Project,
+    index: &mut RunIndex,
     run: Option<RunId>,
     message: &Message,
     confirmed: bool,
@@ -32,10 +34,10 @@ pub fn discard(
     require_subject(message)?;
     let (records, name) = (&locked.lock.store, &project.kernel_name);
     let on_disk = on_disk::read(project)?;
-    let index = RunIndex::open(project);
+    index.refresh();
     let present = inputs::read(project);
-    let picked = pick(project, records, &index, run, &present)?;
-    let discard = allowed(&snapshot(&locked.repo, project, &index, &present, picked.as_ref())?).discard?;
+    let picked = pick(project, records, index, run, &present)?;
+    let discard = allowed(&snapshot(&locked.repo, project, index, &present, picked.as_ref())?).discard?;
     if !confirmed && let Some(question) = discard.question(name, &project.argument) {
         return Err(Refusal::Ask(question));
     }
@@ -52,7 +54,7 @@ pub fn discard(
         _ => Status::Discard,
     };
     let id = record.start.id;
-    record.decision = Some(new_decision(&index, status, message));
+    record.decision = Some(new_decision(index, status, message));
     let full = |error| space::explain(error, NOT_REPLACED);
     let stored =
         repo::prepare_discarded(&locked.repo, project, id, &bytes, &message.render()).map_err(full)?;
@@ -79,7 +81,7 @@ pub fn discard(
     intent.steps.push(Step::Name { stored, why: "lab discard".to_owned() });
     intent.steps.push(put_back(&locked, on_disk.as_deref())?);
     intent.steps.extend(last_steps(project, &mut record, &commit));
-    decide(project, &locked, &record, intent, NOT_REPLACED, notes)
+    decide(project, &locked, index, &record, intent, NOT_REPLACED, notes)
 }
 
 /// The step that puts the incumbent on disk, in place of these bytes.

@@ -82,6 +82,7 @@ pub(super) fn last_steps(project: &Project, record: &mut Record, commit: &str) -
 pub(super) fn decide(
     project: &Project,
     locked: &Locked,
+    index: &mut RunIndex,
     record: &Record,
     intent: Intent,
     nothing: &str,
@@ -93,7 +94,7 @@ pub(super) fn decide(
     let mut all = carried.close(project, locked)?;
     all.extend(notes);
     let owes = |b: &RunSummary| b.decision.as_ref().is_some_and(|d| d.row.is_some() && !d.row_written);
-    let index = RunIndex::open(project);
+    index.refresh();
     let mut owed =
         index.newest_with(|keys| keys.is(Fact::OwesRow)).filter(|b| b.id != record.start.id && owes(b));
     let owed = owed.find_map(|summary| locked.lock.store.read(summary.id).ok());

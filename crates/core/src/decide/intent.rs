@@ -187,7 +187,9 @@ impl Intent {
                     decision.commit = Some(id.to_owned());
                     decision.row.iter_mut().for_each(|row| row.commit = short(id).to_owned());
                 }
-                Step::Note { commit, .. } if commit.is_empty() => *commit = id.to_owned(),
+                Step::Note { commit, .. } | Step::JudgedBytes { commit, .. } if commit.is_empty() => {
+                    id.clone_into(commit);
+                }
                 _ => {}
             }
         }

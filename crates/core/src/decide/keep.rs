@@ -23,9 +23,10 @@ use std::path::Path;
 use std::result::Result as StdResult;
 
 /// Commits the bytes that `run` (`None`: [`default_run`](super::default_run)) judged, and writes their row, once they
-/// have passed the held-out check.
+/// have passed the held-out check. `index` is the caller's, which need not be up to date.
 pub fn keep(
     project: &Project,
+    index: &mut RunIndex,
     run: Option<RunId>,
     message: &Message,
     asked: &mut held_out::RunContext,
@@ -34,10 +35,10 @@ pub fn keep(
     let mut locked = begin(project, &asked_for)?;
     require_subject(message)?;
     folder_programs::require_trust(&locked.repo, project)?;
-    let mut index = RunIndex::open(project);
+    index.refresh();
     let present = inputs::read(project);
-    let picked = pick(project, &locked.lock.store, &index, run, &present)?;
-    let (mut next, mut rules) = may_keep(&locked.repo, project, &index, &present, picked.as_ref())?;
+    let picked = pick(project, &locked.lock.store, index, run, &present)?;
+    let (mut next, mut rules) = may_keep(&locked.repo, project, index, &present, picked.as_ref())?;
     // The rules allow a keep only with a run and with inputs that were read.
     let (Some(mut record), Ok(inputs)) = (picked, &present) else {
         return no(format!("no verdict belongs to the present bytes: `lab run{}` first", project.argument));
@@ -48,7 +49,7 @@ pub fn keep(
         // The check took a while: somebody else may be at the repository by now.
         locked.repo = Repo::open(project)?;
         index.refresh();
-        (next, rules) = may_keep(&locked.repo, project, &index, &present, Some(&record))?;
+        (next, rules) = may_keep(&locked.repo, project, index, &present, Some(&record))?;
     }
     if let Next::Check { .. } = next {
         return no("another check was failed meanwhile, so more sealed runs are to be passed: keep again");
@@ -60,7 +61,7 @@ pub fn keep(
     let prepared = repo::prepare_kernel(&locked.repo, project, &bytes, blob, &rules, &text);
     let prepared = prepared.map_err(|error| space::explain(error, "nothing was kept"))?;
     let mut notes = Vec::new();
-    let mut decision = new_decision(&index, Status::Keep, message);
+    let mut decision = new_decision(index, Status::Keep, message);
     decision.made = Some(matches!(prepared, ToCommit::New(_)));
     record.decision = Some(decision);
     let mut intent = Intent::new(&asked_for, project, &format!("of run {}", record.start.id));
@@ -80,12 +81,9 @@ pub fn keep(
         notes.push(format!("this first keep also commits the rules of the problem: {}", names.join(", ")));
     }
     let commit = intent.commit.clone().unwrap_or_default();
+    intent.steps.push(Step::JudgedBytes { commit: commit.clone(), run: record.start.id });
     intent.steps.extend(last_steps(project, &mut record, &commit));
-    let mut decided = decide(project, &locked, &record, intent, "nothing was kept", notes)?;
-    if let Err(error) = repo::remember_bytes(&locked.repo, project, &decided.commit, &bytes) {
-        let note = "`lab restore` will put other line endings on disk than were judged";
-        decided.notes.push(format!("{note}: {error:#}"));
-    }
+    let mut decided = decide(project, &locked, index, &record, intent, "nothing was kept", notes)?;
     decided.notes.extend(sealed_notes(&record));
     decided.notes.extend(context_notes(&locked.repo, project, &record));
     Ok(decided)

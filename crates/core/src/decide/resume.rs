@@ -2,6 +2,7 @@
 
 use super::carry_out::{close, unfinished, withdraw};
 use super::intent::{self, Asked, Intent, OlderIntent, Unfinished, What};
+use super::step::Step;
 use super::steps::{self, Came, Failure};
 use super::{Locked, describe, rules, undo};
 use crate::project::Project;
@@ -75,10 +76,15 @@ pub(super) fn resume_locked(project: &Project, locked: &mut Locked) -> Result<Op
 fn resume_intent(project: &Project, locked: &mut Locked, unfinished: Unfinished) -> Result<Option<Resumed>> {
     let mut intent = match unfinished {
         Unfinished::Steps(intent) if intent.steps.is_empty() => {
-            let count = intent.owed.len();
-            locked.owed = steps::retry(locked, intent.owed);
+            let owed = intent.owed;
+            locked.owed = steps::retry(project, locked, owed.clone());
             close(project, locked, locked.owed.clone())?;
-            if locked.owed.len() < count {
+            let done: Vec<&Step> = owed.iter().filter(|step| !locked.owed.contains(step)).collect();
+            if done.iter().any(|step| matches!(step, Step::JudgedBytes { .. })) {
+                let text = "the judged line endings that could not be remembered before are remembered";
+                locked.said.push(text.to_owned());
+            }
+            if done.iter().any(|step| matches!(step, Step::Note { .. })) {
                 locked.said.push("the git note that could not be written before is written".to_owned());
             }
             return Ok(None);
@@ -98,7 +104,7 @@ fn resume_intent(project: &Project, locked: &mut Locked, unfinished: Unfinished)
         .transpose()
         .with_context(|| format!("{} that an earlier lab began cannot be finished", intent.subject))?;
     let project = other.as_ref().unwrap_or(project);
-    for run in intent.steps.iter().filter_map(super::step::Step::run) {
+    for run in intent.steps.iter().filter_map(Step::run) {
         leftovers::sweep(locked.lock.store.files(), &locked.lock.store.folder(run));
     }
     let resumed = Resumed::of(&intent);

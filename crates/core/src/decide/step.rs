@@ -34,6 +34,11 @@ pub(super) enum Step {
     Stage {
         files: Vec<CommitFile>,
     },
+    /// Remembers the bytes that a run judged for the commit that holds them, where git would put others on disk.
+    JudgedBytes {
+        commit: String,
+        run: RunId,
+    },
     /// Changes a ledger. `row` is the row as it is before the change.
     Row {
         emulated: bool,

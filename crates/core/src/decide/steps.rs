@@ -2,12 +2,13 @@
 
 use super::intent::{Intent, What};
 use super::step::{RowChange, Step};
-use super::{Locked, on_disk};
+use super::{Locked, judged_bytes, on_disk};
 use crate::disk::space;
 use crate::ledger::{self, Edit};
 use crate::project::Project;
 use crate::repo::{self, ByProgram, Move, Moved};
 use anyhow::{Error, Result};
+use std::path::Path;
 
 /// What came of the steps.
 pub(super) enum Came {
@@ -97,11 +98,11 @@ pub(super) fn take(project: &Project, locked: &Locked, intent: &mut Intent) -> R
                 write().map_err(failed)?;
                 is_begun = true;
             }
-            Step::Note { .. } => {
-                if let Err(error) = note(locked, &intent.steps[at]) {
-                    notes.push(format!("{}: {error:#}", without_note(intent.what)));
-                    if can_wait(locked, &intent.steps[at]) {
-                        intent.owed.push(intent.steps[at].clone());
+            step @ (Step::Note { .. } | Step::JudgedBytes { .. }) => {
+                if let Err(error) = add_to_commit(project, locked, &step) {
+                    notes.push(format!("{}: {error:#}", without(&step, intent.what)));
+                    if can_wait(locked, &step) {
+                        intent.owed.push(step);
                     }
                 }
             }
@@ -111,8 +112,26 @@ pub(super) fn take(project: &Project, locked: &Locked, intent: &mut Intent) -> R
 }
 
 /// Tries the steps that failed before. Returns those that fail again.
-pub(super) fn retry(locked: &Locked, owed: Vec<Step>) -> Vec<Step> {
-    owed.into_iter().filter(|step| note(locked, step).is_err() && can_wait(locked, step)).collect()
+pub(super) fn retry(project: &Project, locked: &Locked, owed: Vec<Step>) -> Vec<Step> {
+    let fails = |step: &Step| add_to_commit(project, locked, step).is_err() && can_wait(locked, step);
+    owed.into_iter().filter(fails).collect()
+}
+
+/// Takes a step that adds something to a commit. It changes nothing for the decision.
+fn add_to_commit(project: &Project, locked: &Locked, step: &Step) -> Result<()> {
+    match step {
+        Step::Note { .. } => note(locked, step),
+        Step::JudgedBytes { commit, run } => {
+            let record = locked.lock.store.read(*run)?;
+            // A step that is owed may be about another kernel than this command.
+            let of_record = (record.start.kernel != project.kernel_name)
+                .then(|| Project::open(&project.root, Some(Path::new(&record.start.kernel))))
+                .transpose()?;
+            let bytes = judged_bytes(&locked.lock.store, &record)?;
+            repo::remember_bytes(&locked.repo, of_record.as_ref().unwrap_or(project), commit, &bytes)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Writes the note of a [`Step::Note`].
@@ -133,14 +152,23 @@ fn write_note(locked: &Locked, commit: &str, text: &str) -> Result<()> {
         .map_err(|error| space::explain(error, "the git note of the commit was not written"))
 }
 
-/// Whether a note that failed can be written later: its commit is here.
+/// Whether a step that failed can be taken later: its commit is here, and so are the bytes of its run.
 fn can_wait(locked: &Locked, step: &Step) -> bool {
-    matches!(step, Step::Note { commit, .. } if repo::resolve(&locked.repo, commit).is_ok())
+    match step {
+        Step::Note { commit, .. } => repo::resolve(&locked.repo, commit).is_ok(),
+        Step::JudgedBytes { commit, run } => {
+            repo::resolve(&locked.repo, commit).is_ok() && locked.lock.store.judged_kernel(*run).is_ok()
+        }
+        _ => false,
+    }
 }
 
-/// What it means that the note is not written.
-fn without_note(what: What) -> &'static str {
+/// What it means that a step which adds something to a commit is not taken.
+fn without(step: &Step, what: What) -> &'static str {
     match what {
+        _ if matches!(step, Step::JudgedBytes { .. }) => {
+            "`lab restore` puts other line endings on disk than were judged until the next command remembers them"
+        }
         What::Undo => "the git note of the commit still says that it was decided",
         What::Describe => "its git note still has the old description",
         _ => "the experiment is kept here, but its record does not go with the commit",

@@ -1,6 +1,7 @@
 //! Finds out whether a file changed, without reading it.
 
-use lab_system::root::Root;
+use lab_system::root::{OpenFolder, Root};
+use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -13,4 +14,10 @@ pub type Stamp = (u64, u64, i64, i64);
 pub fn stamp(files: &Root, path: &Path) -> Option<Stamp> {
     let m = files.metadata(path).ok()?;
     Some((m.ino(), m.size(), m.mtime(), m.mtime_nsec()))
+}
+
+/// [`stamp`] of the file `name` in a folder of an open one, for callers that look at many.
+pub fn stamp_in(open: &OpenFolder, folder: &OsStr, name: &OsStr) -> Option<Stamp> {
+    let stamp = open.stamp(folder, name).ok()?;
+    Some((stamp.inode, stamp.size, stamp.written.0, stamp.written.1))
 }

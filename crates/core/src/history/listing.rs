@@ -1,7 +1,7 @@
 //! The rows of both ledgers in the order of their decisions, with their runs. The experiments themselves are made one by
 //! one, so that a million rows need not be in memory as experiments.
 
-use super::{missing_rows, owed};
+use super::{missing_rows, owed, problems};
 use crate::ledger::{self, Line};
 use crate::project::Project;
 use crate::repo::{Notes, Repo};
@@ -49,6 +49,10 @@ impl Listing {
             listing.add(repo, project, index, &notes, &positions, emulated);
         }
         listing.rows.sort_by_key(|place| place.decided);
+        let mut names = std::mem::take(index.kernel_names_mut());
+        let bare: Vec<&str> = listing.without_record(index).collect();
+        problems::update(repo, project, index, &mut names, &bare);
+        *index.kernel_names_mut() = names;
         listing
     }
 
@@ -142,7 +146,7 @@ impl Listing {
                 Some(id) => index.summary(id),
                 None => index.summary_in_note(&row.commit).filter(|noted| noted.emulated() == place.emulated),
             };
-            Some(Experiment::new(row, place.run, place.emulated, summary))
+            Some(Experiment::new(row, place.run, place.emulated, summary, index.kernel_names()))
         })
     }
 

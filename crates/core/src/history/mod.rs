@@ -2,8 +2,10 @@
 
 pub mod details;
 pub mod elsewhere;
+pub mod kernels;
 mod listing;
 pub mod names;
+mod problems;
 pub mod tested;
 
 pub use listing::Listing;
@@ -14,7 +16,7 @@ use crate::repo::{self, Repo};
 use crate::run::RunId;
 use crate::run::experiment::{Experiment, Row};
 use crate::run::record::{Decision, Record};
-use crate::store::{RunIndex, RunSummary};
+use crate::store::{KernelNames, RunIndex, RunSummary};
 
 /// Every experiment that was decided, of every kernel in the repository.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -80,12 +82,21 @@ fn missing_rows(project: &Project, emulated: bool, missing: &[&RunSummary]) -> O
 
 impl Experiment {
     /// `summary` is of the record, here or as a note: it has more to say than the row.
-    fn new(row: Row, run: Option<RunId>, emulated: bool, summary: Option<&RunSummary>) -> Self {
+    fn new(
+        row: Row,
+        run: Option<RunId>,
+        emulated: bool,
+        summary: Option<&RunSummary>,
+        names: &KernelNames,
+    ) -> Self {
         let decision = summary.and_then(|b| b.decision.as_ref());
+        let recorded = summary.map(|b| b.kernel.as_str());
+        let kernel = recorded.map(|kernel| names.present(kernel)).or_else(|| names.of_commit(&row.commit));
         Experiment {
+            renamed_from: recorded.filter(|recorded| kernel != Some(recorded)).map(str::to_owned),
+            kernel: kernel.map(str::to_owned),
             row,
             run,
-            kernel: summary.map(|b| b.kernel.clone()),
             device: summary.and_then(|b| b.device.clone()),
             foreign: run.is_some() && summary.is_some_and(RunSummary::is_foreign),
             emulated,

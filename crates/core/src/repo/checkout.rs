@@ -2,7 +2,7 @@
 
 use super::link::refuse_link;
 use crate::inputs::InputFiles;
-use crate::repo::{Project, Repo, blob_in, exact, find, head_commit, user_index};
+use crate::repo::{Project, Repo, blob_in, exact, find, head_commit, renames, user_index};
 use anyhow::{Context, Result, bail};
 use lab_system::atomic_file::NewFile;
 use lab_system::root::read_anywhere;
@@ -46,11 +46,12 @@ pub fn bytes_of(repo: &Repo, project: &Project, commit: &str) -> Result<Vec<u8>>
 
 fn held(repo: &Repo, project: &Project, commit: &str) -> Result<(Vec<u8>, i32)> {
     let commit = find(&repo.git, commit)?;
-    let Some((blob, mode)) = blob_in(&commit, &project.kernel_name) else {
+    let name = renames::name_in(repo, &commit, &project.kernel_name);
+    let Some((blob, mode)) = blob_in(&commit, &name) else {
         bail!("commit {} does not hold {}", super::short(&commit.id().to_string()), project.kernel_name);
     };
     refuse_link(project, mode)?;
-    Ok((exact::bytes(repo, project, &commit, &project.kernel_name, blob)?, mode))
+    Ok((exact::bytes(repo, project, &commit, &name, blob)?, mode))
 }
 
 /// Writes a file and lets it change places with the one at `path`, in one step. Returns the replaced file: it holds the

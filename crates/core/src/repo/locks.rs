@@ -123,7 +123,7 @@ pub fn remove_leftovers(repo: &Repo, since: Option<SystemTime>) {
         }
     }
     left.extend(named(&folder.join("refs/notes"), |name| name == "lab.lock"));
-    for kind in ["discarded", "undone", "saved", "raw"] {
+    for kind in ["discarded", "undone", "saved", "exact", "raw"] {
         left.extend(named(&folder.join("refs/lab").join(kind), |name| name.ends_with(".lock")));
     }
     if let Some(since) = since {

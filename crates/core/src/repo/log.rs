@@ -2,7 +2,7 @@
 
 use crate::inputs;
 use crate::message::Trailer;
-use crate::repo::{Project, Repo, blob_in, filters, find, head_commit, text_diff, trailers};
+use crate::repo::{Project, Repo, blob_in, filters, find, head_commit, renames, text_diff, trailers};
 use crate::run::experiment::Experiment;
 use crate::text::sanitise;
 use anyhow::Result;
@@ -88,7 +88,8 @@ pub fn trailers_of(repo: &Repo, commit: &str) -> Result<Vec<Trailer>> {
 /// The kernel of a commit as text; bytes that are no UTF-8 are replaced.
 pub fn show(repo: &Repo, project: &Project, commit: &str) -> Result<String> {
     let commit = find(&repo.git, commit)?;
-    let bytes = filters::on_disk(&repo.git, project, &commit, &project.kernel_name)?;
+    let name = renames::name_in(repo, &commit, &project.kernel_name);
+    let bytes = filters::on_disk(&repo.git, project, &commit, &name)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -99,8 +100,9 @@ pub fn change(repo: &Repo, project: &Project, commit: &str, around: u32) -> Resu
     let new = find(git, commit)?;
     let old = new.parent(0).ok();
     let name = project.kernel_name.as_str();
-    let old = old.and_then(|old| held(git, &old, name));
-    unified(name, old.as_ref(), held(git, &new, name).as_ref(), around)
+    let before = old.and_then(|old| held(git, &old, &renames::name_in(repo, &old, name)));
+    let after = held(git, &new, &renames::name_in(repo, &new, name));
+    unified(name, before.as_ref(), after.as_ref(), around)
 }
 
 fn held<'r>(git: &'r Repository, commit: &git2::Commit, name: &str) -> Option<git2::Blob<'r>> {
@@ -111,7 +113,10 @@ fn held<'r>(git: &'r Repository, commit: &git2::Commit, name: &str) -> Option<gi
 pub fn diff(repo: &Repo, project: &Project, from: &str, to: Option<&str>, around: u32) -> Result<String> {
     let git = &repo.git;
     let name = project.kernel_name.as_str();
-    let blob = |commit: &str| -> Result<_> { Ok(held(git, &find(git, commit)?, name)) };
+    let blob = |commit: &str| -> Result<_> {
+        let commit = find(git, commit)?;
+        Ok(held(git, &commit, &renames::name_in(repo, &commit, name)))
+    };
     let old = blob(from)?;
     let new = match to {
         Some(commit) => blob(commit)?,

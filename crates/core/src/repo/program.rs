@@ -1,7 +1,8 @@
 //! Commits with the git program, where hooks run or commits are signed: libgit2 does neither.
 //!
 //! git and its hooks may outlive a lab that is killed. They hold the lock of `.lab/commit.lock` until they end, so the next
-//! lab waits for them before it looks what became of the commit.
+//! lab waits for them before it looks what became of the commit. No other child of the lab holds it: a judge that a screen
+//! starts in that moment lives for hours.
 
 use super::branch::{Move, set};
 use super::{CommitFile, Repo, blob_in, head_commit, locks, log, short, verify_write};
@@ -14,7 +15,7 @@ use lab_system::temporary::TemporaryFolder;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
 /// How long the git program of an earlier lab may go on before its commit is given up for now.
@@ -69,10 +70,9 @@ pub fn commit_by_program(repo: &Repo, project: &Project, wanted: &Move, message:
         return Ok(ByProgram::Elsewhere("another branch is checked out by now".to_owned()));
     }
     let why = by_program(repo)?.unwrap_or_else(|| "hooks ran when the commit was begun".to_owned());
-    lock.inherit()?;
     // Times of files are a little coarser than the clock.
     let since = SystemTime::now() - Duration::from_millis(20);
-    let result = run(repo, project, head, files, message, why);
+    let result = run(repo, project, wanted, message, &mut lock, why);
     drop(lock);
     if result.is_err() {
         // git may have been killed.
@@ -178,20 +178,20 @@ fn take_back(git: &Repository, wanted: &Move, commit: Oid, head: Option<Oid>) ->
 fn run(
     repo: &Repo,
     project: &Project,
-    head: Option<Oid>,
-    files: &[CommitFile],
+    wanted: &Move,
     message: &str,
+    lock: &mut LockedFile,
     why: String,
 ) -> Result<()> {
     if let Some(operation) = super::obstacle::operation(&repo.git) {
         bail!("{}", super::Obstacle::Operation(operation));
     }
     let folder = TemporaryFolder::inside(&project.lab_dir)?;
-    let program = Git { root: &project.root, index: folder.path().join("index"), why };
-    if head.is_some() {
+    let mut program = Git { root: &project.root, index: folder.path().join("index"), lock, why };
+    if wanted.from.is_some() {
         program.run(&["read-tree", "HEAD"])?;
     }
-    for file in files {
+    for file in &wanted.files {
         match &file.blob {
             Some(blob) => {
                 let entry = format!("{:o},{blob},{}", file.mode, file.name);
@@ -208,23 +208,35 @@ fn run(
     program.run(&["commit", "--quiet", "--cleanup=whitespace", "--file", &text.to_string_lossy()])
 }
 
+/// Starts git with the lock, which comes as stdin, as a descriptor that git and its hooks pass on. Nothing else is passed on:
+/// git reads no input.
+const WITH_LOCK: &str = "exec 9<&0 </dev/null; exec git \"$@\"";
+
+/// What the shell exits with where it finds no git.
+const NOT_FOUND: i32 = 127;
+
 struct Git<'a> {
     root: &'a Path,
     index: PathBuf,
+    lock: &'a mut LockedFile,
     why: String,
 }
 
 impl Git<'_> {
-    fn run(&self, args: &[&str]) -> Result<()> {
-        let mut command = Command::new("git");
+    fn run(&mut self, args: &[&str]) -> Result<()> {
+        let mut command = Command::new("sh");
+        command.args(["-c", WITH_LOCK, "git"]);
         // A clean-up that goes on in the background would hold the lock that it inherits.
         command.args(["-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.fsmonitor=false"]);
-        command.args(args).current_dir(self.root).stdin(Stdio::null()).env("GIT_INDEX_FILE", &self.index);
+        let lock = self.lock.for_child().context("cannot share the lock of the commit with git")?;
+        command.args(args).current_dir(self.root).stdin(lock).env("GIT_INDEX_FILE", &self.index);
         // An editor would wait for input that never comes.
         command.env("GIT_EDITOR", "true").env_remove("GIT_DIR").env_remove("GIT_WORK_TREE");
-        let output = command.output().with_context(|| {
+        let not_started = || {
             format!("{}, so `git` must make the commit, and it could not be started: install git", self.why)
-        })?;
+        };
+        let output = command.output().with_context(not_started)?;
+        ensure!(output.status.code() != Some(NOT_FOUND), not_started());
         if !output.status.success() {
             let text = String::from_utf8_lossy(&output.stderr) + String::from_utf8_lossy(&output.stdout);
             let lines: Vec<String> =

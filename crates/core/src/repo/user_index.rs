@@ -35,43 +35,47 @@ fn may_be_split_or_sparse(git: &Repository) -> bool {
 /// The blob that is staged for a file; `None` if the index has no entry for it.
 pub(super) fn staged(repo: &Repo, name: &str) -> Result<Option<Oid>> {
     if repo.index_by_git {
-        let pathspec = format!(":(literal){name}");
-        let listed = git_on_index(repo, &["ls-files", "--stage", "-z", "--full-name", "--", &pathspec])?;
-        // `MODE BLOB STAGE\tPATH`; stage 0 is an entry without a conflict.
-        let entries = listed.split('\0').filter_map(|line| line.split_once('\t'));
-        let mut blobs = entries.filter(|(_, path)| *path == name).filter_map(|(about, _)| {
-            let mut words = about.split(' ').skip(1);
-            words.next().filter(|_| words.next() == Some("0"))
-        });
-        return Ok(blobs.next().map(Oid::from_str).transpose()?);
+        return staged_in(repo, None, name);
     }
     let mut index = repo.git.index()?;
     index.read(false)?;
     Ok(index.get_path(Path::new(name), 0).map(|entry| entry.id))
 }
 
-/// Stages a blob with its mode for a file in an index that libgit2 cannot read; `None` takes the file's entry out. Every other
-/// entry stays. It is read back.
-pub(super) fn stage(repo: &Repo, name: &str, entry: Option<(Oid, i32)>) -> Result<()> {
+/// [`staged`] as the git program reads it, in the user's index or in a copy of it.
+pub(super) fn staged_in(repo: &Repo, copy: Option<&Path>, name: &str) -> Result<Option<Oid>> {
+    let pathspec = format!(":(literal){name}");
+    let listed = git_on_index(repo, copy, &["ls-files", "--stage", "-z", "--full-name", "--", &pathspec])?;
+    // `MODE BLOB STAGE\tPATH`; stage 0 is an entry without a conflict.
+    let entries = listed.split('\0').filter_map(|line| line.split_once('\t'));
+    let mut blobs = entries.filter(|(_, path)| *path == name).filter_map(|(about, _)| {
+        let mut words = about.split(' ').skip(1);
+        words.next().filter(|_| words.next() == Some("0"))
+    });
+    Ok(blobs.next().map(Oid::from_str).transpose()?)
+}
+
+/// Stages a blob with its mode for a file in a copy of an index that libgit2 cannot read; `None` takes the file's entry out.
+/// Every other entry stays. It is read back. The files with the shared entries of a split index stay where git looks for
+/// them, in git's folder, so the copy may take the place of the index.
+pub(super) fn stage(repo: &Repo, copy: &Path, name: &str, entry: Option<(Oid, i32)>) -> Result<()> {
     match entry {
         Some((blob, mode)) => {
-            git_on_index(
-                repo,
-                &["update-index", "--add", "--cacheinfo", &format!("{mode:o},{blob},{name}")],
-            )?;
+            let entry = format!("{mode:o},{blob},{name}");
+            git_on_index(repo, Some(copy), &["update-index", "--add", "--cacheinfo", &entry])?;
         }
-        None => drop(git_on_index(repo, &["update-index", "--force-remove", "--", name])?),
+        None => drop(git_on_index(repo, Some(copy), &["update-index", "--force-remove", "--", name])?),
     }
-    if staged(&repo.anew()?, name)? != entry.map(|(blob, _)| blob) {
+    if staged_in(repo, Some(copy), name)? != entry.map(|(blob, _)| blob) {
         bail!("git reported no error, but it is not written: is the disk full?");
     }
     Ok(())
 }
 
-/// Runs the git program on the user's index.
-fn git_on_index(repo: &Repo, args: &[&str]) -> Result<String> {
+/// Runs the git program on the user's index, or on a copy of it.
+fn git_on_index(repo: &Repo, copy: Option<&Path>, args: &[&str]) -> Result<String> {
     const WHY: &str = "the index is split or sparse, which only git itself reads and writes";
-    git(repo, args, WHY).map_err(|error| match error.is::<NoGit>() {
+    run_git(repo, copy, args, WHY).map_err(|error| match error.is::<NoGit>() {
         true => anyhow!(
             "{error}, or make the index a plain one (`git update-index --no-split-index`, `git sparse-checkout reapply \
              --no-sparse-index`)"
@@ -88,17 +92,24 @@ struct NoGit(&'static str, std::io::Error);
 /// Runs the git program. No hook and no monitor that the configuration names is started for it. `why` says what it is
 /// needed for.
 pub(super) fn git(repo: &Repo, args: &[&str], why: &'static str) -> Result<String> {
+    run_git(repo, None, args, why)
+}
+
+fn run_git(repo: &Repo, index: Option<&Path>, args: &[&str], why: &'static str) -> Result<String> {
     let root = repo.git.workdir().context("the repository is bare")?;
-    let output = Command::new("git")
+    let mut command = Command::new("git");
+    command
         .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"])
         .args(args)
         .current_dir(root)
         .stdin(Stdio::null())
         .env_remove("GIT_DIR")
         .env_remove("GIT_WORK_TREE")
-        .env_remove("GIT_INDEX_FILE")
-        .output()
-        .map_err(|error| NoGit(why, error))?;
+        .env_remove("GIT_INDEX_FILE");
+    if let Some(index) = index {
+        command.env("GIT_INDEX_FILE", index);
+    }
+    let output = command.output().map_err(|error| NoGit(why, error))?;
     if !output.status.success() {
         let said = crate::text::sanitise::words(&String::from_utf8_lossy(&output.stderr));
         let command = args.iter().find(|arg| !arg.starts_with('-') && !arg.contains('=')).unwrap_or(&"");

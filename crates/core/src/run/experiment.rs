@@ -137,8 +137,11 @@ pub struct Experiment {
     pub row: Row,
     /// `None` if the record is not here.
     pub run: Option<RunId>,
-    /// Repository-relative path of the kernel, if known.
+    /// Repository-relative path of the kernel as it is called today, if known.
     pub kernel: Option<String>,
+    /// What the kernel was called then, if its folder was renamed since.
+    #[serde(default)]
+    pub renamed_from: Option<String>,
     /// Device name as the harness gave it.
     pub device: Option<String>,
     /// The record was written by somebody else's lab, or was changed since.
@@ -186,6 +189,14 @@ impl Experiment {
     /// Whether a branch holds its commit: the run was kept, or it is a change of the rules, which has no figure.
     pub fn is_kept(&self) -> bool {
         matches!(self.row.status, Status::Keep | Status::Rules)
+    }
+
+    /// Whether it is about this kernel. A change of the rules of no known kernel, as in lab.toml, is about each.
+    pub fn is_about(&self, kernel: &str) -> bool {
+        match &self.kernel {
+            Some(own) => own == kernel,
+            None => self.row.status == Status::Rules,
+        }
     }
 
     /// The name of this experiment.

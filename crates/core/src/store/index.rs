@@ -20,6 +20,7 @@ use crate::run::experiment::Row;
 use crate::run::record::{Origin, Record, is_inside};
 use crate::run::{Fingerprint, RunId};
 use crate::store::decision_lock::{self, Position};
+use crate::store::kernel_names::KernelNames;
 use crate::store::run_store::RunStore;
 use crate::store::summary::RunSummary;
 use file::{Entry, Paths, Place};
@@ -96,6 +97,7 @@ pub struct RunIndex {
     /// Messages about damaged records, with the stamps of their files.
     damaged: BTreeMap<RunId, (Option<Stamp>, String)>,
     in_notes: InNotes,
+    kernel_names: KernelNames,
 }
 
 impl RunIndex {
@@ -119,6 +121,7 @@ impl RunIndex {
             known: BTreeMap::new(),
             damaged: BTreeMap::new(),
             in_notes: InNotes::default(),
+            kernel_names: KernelNames::default(),
         }
     }
 
@@ -189,8 +192,7 @@ impl RunIndex {
         let (seen, decided) = decision_lock::changed_since(self.store.files(), &self.lab_dir, self.seen);
         self.seen = seen;
         // Taken before the folder is listed: a run that comes in between is found by the next refresh.
-        let files = self.store.files().clone();
-        let listed = stamp(&files, self.store.runs());
+        let listed = stamp(self.store.files(), self.store.runs());
         if listed.is_none() || self.listed != listed {
             self.ids = listing::runs(&self.store, self.known.keys().copied());
             self.listed = listed;
@@ -200,6 +202,7 @@ impl RunIndex {
                 self.damaged.retain(|id, _| here.contains(id));
             }
         }
+        let runs = self.store.open_to_look();
         let mut known = self.known.iter().rev().peekable();
         let mut changed = Vec::new();
         for (at, &id) in self.ids.iter().enumerate() {
@@ -207,7 +210,7 @@ impl RunIndex {
             let known = known.next_if(|(other, _)| **other == id).map(|(_, known)| known);
             let stays =
                 |known: &Known| known.has_verdict() && decided.as_ref().is_some_and(|ids| !ids.contains(&id));
-            let stamp = || stamp(&files, &self.store.record(id));
+            let stamp = || RunStore::stamp(runs.as_ref()?, id);
             let is_unchanged = match (known, self.damaged.get(&id)) {
                 (Some(known), _) if at < NEWEST => stays(known) && Some(known.stamp) == stamp(),
                 (Some(known), _) => stays(known),
@@ -264,6 +267,16 @@ impl RunIndex {
     pub fn newest_of_blob(&self, blob: &str) -> impl Iterator<Item = &RunSummary> {
         let hash = keys::hash(&[blob]);
         self.newest_with(move |keys| keys.blob == hash)
+    }
+
+    /// The runs of a kernel whose keys `may` be wanted, newest first.
+    pub fn newest_of_kernel(
+        &self,
+        kernel: &str,
+        may: impl Fn(&Keys) -> bool,
+    ) -> impl Iterator<Item = &RunSummary> {
+        let hash = keys::hash(&[kernel]);
+        self.newest_with(move |keys| keys.kernel == hash && may(keys))
     }
 
     /// The decided runs with a row, newest first: their ids and the hashes of their rows.
@@ -350,6 +363,26 @@ impl RunIndex {
                 self.in_notes.summaries.insert(commit.to_owned(), read(note));
             }
         }
+    }
+
+    /// The kernels that decided runs and notes name, relative to the work tree.
+    pub fn kernels(&self) -> BTreeSet<String> {
+        let decided = self.known.iter().filter(|(_, known)| known.keys.is(Fact::IsDecided));
+        // Of the runs of one kernel only one is parsed.
+        let one_of_each: HashMap<u64, RunId> = decided.map(|(id, known)| (known.keys.kernel, *id)).collect();
+        let here = one_of_each.values().filter_map(|id| self.summary(*id));
+        let in_notes = self.in_notes.summaries.values().flatten();
+        let kernels = here.chain(in_notes).map(|summary| summary.kernel.clone());
+        kernels.filter(|kernel| is_inside(kernel)).collect()
+    }
+
+    /// What the kernels are called today, as far as it was looked up.
+    pub fn kernel_names(&self) -> &KernelNames {
+        &self.kernel_names
+    }
+
+    pub fn kernel_names_mut(&mut self) -> &mut KernelNames {
+        &mut self.kernel_names
     }
 
     /// The greatest order of all decisions; 0 if there is none.

@@ -5,11 +5,13 @@
 
 pub mod decision_lock;
 pub mod index;
+mod kernel_names;
 pub mod run_store;
 pub mod signature;
 pub mod summary;
 
 pub use decision_lock::DecisionLock;
-pub use index::{Fact, RunIndex};
+pub use index::{Fact, Keys, RunIndex};
+pub use kernel_names::KernelNames;
 pub use run_store::{LOG, RunStore};
 pub use summary::{HeldOutSummary, RunSummary, VerdictSummary};

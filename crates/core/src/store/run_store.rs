@@ -1,6 +1,7 @@
 //! The folder `.lab/runs`: one folder a run. A run's record is written before each step that it describes.
 
 use crate::disk::space;
+use crate::disk::stamp::{Stamp, stamp_in};
 use crate::inputs::SIZE_LIMIT;
 use crate::run::RunId;
 use crate::run::record::{Origin, Record, is_inside};
@@ -10,7 +11,7 @@ use crate::store::summary::RunSummary;
 use crate::text::sanitise;
 use anyhow::{Context, Result, ensure};
 use lab_system::leftovers;
-use lab_system::root::{Access, Root};
+use lab_system::root::{Access, OpenFolder, Root};
 use serde::de::DeserializeOwned;
 use std::fs::File;
 use std::io;
@@ -60,6 +61,16 @@ impl RunStore {
     /// Path of the run's record.json.
     pub fn record(&self, id: RunId) -> PathBuf {
         self.folder(id).join(RECORD)
+    }
+
+    /// Opens the folder of all runs, to look at many records with [`RunStore::stamp`].
+    pub(super) fn open_to_look(&self) -> Option<OpenFolder> {
+        self.files.open_to_look(&self.runs).ok()
+    }
+
+    /// The stamp of a run's record in the folder of [`RunStore::open_to_look`].
+    pub(super) fn stamp(runs: &OpenFolder, id: RunId) -> Option<Stamp> {
+        stamp_in(runs, id.to_string().as_ref(), RECORD.as_ref())
     }
 
     /// Path of the run's run.log.

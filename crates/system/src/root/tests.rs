@@ -168,3 +168,22 @@ fn a_lock_below_a_root_keeps_others_out() {
     drop(held);
     assert!(world.root.take_lock(lock, Access::ReadWrite).unwrap().is_some());
 }
+
+#[test]
+fn many_files_are_looked_at_from_an_open_folder_and_no_link_is_followed() {
+    let world = world();
+    let root = &world.root;
+    let runs = root.open_to_look(Path::new(".lab/runs")).unwrap();
+    let look = |run: &str, name: &str| runs.stamp(run.as_ref(), name.as_ref());
+    assert_eq!(look("1", "record.json").unwrap_err().kind(), io::ErrorKind::NotFound);
+    root.replace(Path::new(".lab/runs/1/record.json"), b"{}").unwrap();
+    let about = root.metadata(Path::new(".lab/runs/1/record.json")).unwrap();
+    let wanted = FileStamp { inode: about.ino(), size: 2, written: (about.mtime(), about.mtime_nsec()) };
+    assert_eq!(look("1", "record.json").unwrap(), wanted);
+    world.link("../../home", ".lab/runs/2");
+    assert!(look("2", "rc").is_err(), "the folder is a link");
+    world.link("../../../../home/rc", ".lab/runs/1/link");
+    assert_ne!(look("1", "link").unwrap().size, BYTES.len() as u64, "a link has a stamp of its own");
+    world.link("runs", ".lab/linked");
+    refused(root.open_to_look(Path::new(".lab/linked")), "is a link");
+}

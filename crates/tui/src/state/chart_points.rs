@@ -183,6 +183,7 @@ mod tests {
             run: None,
             kernel: None,
             device: None,
+            renamed_from: None,
             foreign: false,
             emulated: false,
             decided: None,

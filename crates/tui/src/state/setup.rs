@@ -38,9 +38,9 @@ impl Setup {
         printable(self.kernel.rsplit('/').next().unwrap_or(&self.kernel)).into_owned()
     }
 
-    /// The experiment is about this kernel. Old rows name no kernel: they count as this one's.
+    /// The experiment is about this kernel.
     pub fn is_about(&self, experiment: &Experiment) -> bool {
-        experiment.kernel.as_ref().is_none_or(|kernel| *kernel == self.kernel)
+        experiment.is_about(&self.kernel)
     }
 
     /// The part of the configuration that a change against the incumbent depends on.

@@ -19,12 +19,19 @@ use std::time::Instant;
 /// ```
 pub const POISONS: [u32; 2] = [0x7fa5_7fa5, 0x7f9a_7f9a];
 
+/// The patterns of outputs whose cells have one byte. No byte is a NaN there, so each is also a value. None of them is an end
+/// of a type's range, which a kernel that saturates writes.
+pub const BYTE_POISONS: [u32; 2] = [0xa5a5_a5a5, 0x9a9a_9a9a];
+
+/// The patterns of outputs of 8-bit floats with a mantissa of two bits: NaNs. Conversions give the NaN `0x7f`.
+pub const FLOAT8_POISONS: [u32; 2] = [0x7d7d_7d7d, 0x7e7e_7e7e];
+
 /// The pattern of a new buffer, one of [`POISONS`].
 pub const POISON: u32 = POISONS[0];
 
-/// Returns whether a word is one of [`POISONS`].
+/// Returns whether a word is one of the patterns of unwritten outputs.
 pub fn is_poison(word: u32) -> bool {
-    POISONS.contains(&word)
+    [POISONS, BYTE_POISONS, FLOAT8_POISONS].concat().contains(&word)
 }
 
 /// Properties of a device.

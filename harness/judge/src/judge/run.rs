@@ -48,6 +48,7 @@ pub fn run(
     let out = &mut sink.writer();
     out.stage(Stage::Build)?;
     let mut problem = problem::open(&options.folder)?;
+    problem.use_workloads(options.when);
     out.line("problem", problem.name())?;
     let cache_dir = cache_dir(options)?;
     let target = lab_device::resolve(options.device);
@@ -203,6 +204,7 @@ impl SealedCheck<'_, '_> {
         self.env.seed = random_seed();
         out.line("seed", self.env.seed)?;
         let mut problem = problem::open(&self.env.options.folder)?;
+        problem.use_workloads(self.env.options.when);
         let verdict = self.check(&mut *problem, out)?;
         Ok((problem, verdict))
     }

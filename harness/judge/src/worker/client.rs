@@ -37,18 +37,18 @@ impl StartingWorker {
                     let process = self.link.connection.child().map(Child::id);
                     self.link.tasks = process.and_then(WorkerTasks::of);
                 }
-                let (bytes, next_poison) = (HashMap::new(), HashMap::new());
                 let images = self.images;
-                let launched = None;
                 Ok(Worker {
                     link: self.link,
                     info,
                     sandbox,
                     images,
-                    bytes,
-                    next_poison,
+                    bytes: HashMap::new(),
+                    poisons: HashMap::new(),
+                    next_poison: HashMap::new(),
+                    last_poison: HashMap::new(),
                     has_graphs,
-                    launched,
+                    launched: None,
                 })
             }
             _ => Err(self.link.invalid_answer("no device")),
@@ -67,8 +67,12 @@ pub struct Worker {
     images: Option<Images>,
     /// The size of each buffer.
     bytes: HashMap<BufferId, usize>,
-    /// Which of [`POISONS`] a buffer is filled with next.
+    /// The patterns that a buffer is filled with, if they are not [`POISONS`].
+    poisons: HashMap<BufferId, [u32; 2]>,
+    /// Which of its patterns a buffer is filled with next.
     next_poison: HashMap<BufferId, usize>,
+    /// Which pattern a buffer was last filled with.
+    last_poison: HashMap<BufferId, u32>,
     /// Whether launches can run as one graph.
     has_graphs: bool,
     launched: Option<Launched>,
@@ -256,21 +260,34 @@ impl Worker {
     pub fn poison_all(&mut self, buffers: Vec<BufferId>) -> Result<(), Stop> {
         let chosen: Vec<(BufferId, u32)> =
             buffers.into_iter().map(|id| (id, self.next_pattern(id))).collect();
-        for pattern in POISONS {
+        let mut patterns: Vec<u32> = chosen.iter().map(|(_, pattern)| *pattern).collect();
+        patterns.sort_unstable();
+        patterns.dedup();
+        for pattern in patterns {
             let buffers: Vec<BufferId> =
                 chosen.iter().filter(|(_, chosen)| *chosen == pattern).map(|(buffer, _)| *buffer).collect();
-            if !buffers.is_empty() {
-                self.request(&WorkerRequest::FillAll { buffers, pattern })?;
-            }
+            self.request(&WorkerRequest::FillAll { buffers, pattern })?;
         }
         Ok(())
+    }
+
+    /// Makes [`Worker::poison`] fill a buffer with these patterns, as the type of its cells needs them.
+    pub fn set_poisons(&mut self, buffer: BufferId, patterns: [u32; 2]) {
+        self.poisons.insert(buffer, patterns);
+    }
+
+    /// The pattern that [`Worker::poison`] last filled a buffer with; `None` if it never did.
+    pub fn last_poison(&self, buffer: BufferId) -> Option<u32> {
+        self.last_poison.get(&buffer).copied()
     }
 
     fn next_pattern(&mut self, buffer: BufferId) -> u32 {
         let chance = || RandomState::new().hash_one(buffer) as usize % POISONS.len();
         let next = self.next_poison.entry(buffer).or_insert_with(chance);
-        let pattern = POISONS[*next];
-        *next = (*next + 1) % POISONS.len();
+        let patterns = self.poisons.get(&buffer).unwrap_or(&POISONS);
+        let pattern = patterns[*next];
+        *next = (*next + 1) % patterns.len();
+        self.last_poison.insert(buffer, pattern);
         pattern
     }
 
@@ -292,7 +309,9 @@ impl Worker {
     /// Frees a buffer.
     pub fn free(&mut self, buffer: BufferId) -> Result<(), Stop> {
         self.bytes.remove(&buffer);
+        self.poisons.remove(&buffer);
         self.next_poison.remove(&buffer);
+        self.last_poison.remove(&buffer);
         self.request(&WorkerRequest::Free { buffer }).map(drop)
     }
 

@@ -5,9 +5,12 @@
 mod check;
 mod delayed;
 mod faults;
+mod objectives;
+mod planted;
 mod problems;
 mod rmsnorm;
 mod sandbox;
 mod support;
 mod toy;
 mod wavegru;
+mod when;

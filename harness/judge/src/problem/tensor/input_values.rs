@@ -61,8 +61,8 @@ impl InputValues {
             }
             InputValues::Integers(r) if r.low > r.high => Err("integers needs low ≤ high"),
             InputValues::Constant(c) if !c.is_finite() => Err("constant needs a finite number"),
-            InputValues::Normal(_) | InputValues::Uniform(_) if dtype == Dtype::I32 => {
-                Err("an i32 tensor takes integers or a constant")
+            InputValues::Normal(_) | InputValues::Uniform(_) if dtype.integers().is_some() => {
+                return Err(format!("an {dtype} tensor takes integers or a constant"));
             }
             InputValues::Normal(_)
             | InputValues::Uniform(_)

@@ -1,6 +1,8 @@
 //! The buffers of one case on one worker, and its launches.
 
 use super::spec::{Case, CaseTensor, ProblemSpec, TensorRole, TensorSpec};
+use crate::dtype::Dtype;
+use crate::gates::Unwritten;
 use crate::outcome::Stop;
 use crate::probe::bounds::CacheState;
 use crate::worker::{Breach, BufferId, Launch, LaunchArg, LaunchTensor, ModuleId, SCRATCH_NAME, Worker};
@@ -15,6 +17,28 @@ pub type Inputs = Vec<Option<Vec<u8>>>;
 
 /// The bytes of a case's outputs, in the order of its tensors; `None` for pure inputs.
 pub type Outputs = Vec<Option<Vec<u8>>>;
+
+/// What a launch wrote, and what its outputs held before.
+pub struct Written {
+    pub outputs: Outputs,
+    /// The pattern that each output was filled with, in the order of the case's tensors; `None` for other tensors.
+    pub patterns: Vec<Option<u32>>,
+}
+
+impl Written {
+    /// How a cell of output `i` that the launch never wrote is known. `other` is another launch on the same inputs.
+    pub fn unwritten<'a>(&self, i: usize, dtype: Dtype, other: Option<&'a Written>) -> Unwritten<'a> {
+        let other = other.and_then(|other| Some((other.outputs[i].as_deref()?, other.patterns[i]?)));
+        match (self.patterns[i], other) {
+            (Some(pattern), Some((other, other_pattern)))
+                if dtype.poison_is_a_value() && pattern != other_pattern =>
+            {
+                Unwritten::ByTwoLaunches { pattern, other, other_pattern }
+            }
+            _ => Unwritten::of(dtype),
+        }
+    }
+}
 
 /// Draws inputs. The same seed and set number give the same inputs.
 pub fn draw(spec: &ProblemSpec, case: &Case, seed: u64, set: usize) -> Inputs {
@@ -90,6 +114,7 @@ impl CaseLauncher {
         let mut buffers = Vec::new();
         for ((tensor, shaped), content) in self.spec.tensors.iter().zip(&self.case().tensors).zip(set) {
             let buffer = worker.buffer(&self.name_of(&tensor.name), shaped.bytes())?;
+            worker.set_poisons(buffer, shaped.dtype.poisons());
             buffers.push(match content {
                 Some(content) if tensor.role == TensorRole::In => {
                     worker.write_input(buffer, content)?;
@@ -198,6 +223,36 @@ impl CaseLauncher {
     ) -> Result<f64, Stop> {
         self.prepare(worker, &[set], contents)?;
         worker.launch(&self.launch_of(module, set, order))
+    }
+
+    /// The next launch on what the last one left in this set: state stays, and pure outputs are poisoned again. Returns the
+    /// seconds of the launch. `contents` are all sets.
+    pub fn launch_again(
+        &self,
+        worker: &mut Worker,
+        module: ModuleId,
+        set: usize,
+        contents: &[Inputs],
+        order: ExecutionOrder,
+    ) -> Result<f64, Stop> {
+        let buffers = self.sets[set].0.iter().zip(&contents[set]);
+        let pure = buffers.filter_map(|(buffer, content)| match (buffer, content) {
+            (TensorBuffer::Output(id), None) => Some(*id),
+            _ => None,
+        });
+        worker.poison_all(pure.collect())?;
+        worker.launch(&self.launch_of(module, set, order))
+    }
+
+    /// What the last launch on this set wrote, and the patterns that its outputs held before.
+    pub fn written(&self, worker: &mut Worker, set: usize, contents: &Inputs) -> Result<Written, Stop> {
+        let buffers = self.sets[set].0.iter().zip(contents);
+        let pattern = |(buffer, content): (&TensorBuffer, &Option<Vec<u8>>)| match (buffer, content) {
+            (TensorBuffer::Output(id), None) => worker.last_poison(*id),
+            _ => None,
+        };
+        let patterns = buffers.map(pattern).collect();
+        Ok(Written { outputs: self.outputs(worker, set)?, patterns })
     }
 
     /// What the last launch on this set wrote.

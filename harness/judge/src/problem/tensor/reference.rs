@@ -1,7 +1,8 @@
 //! The trusted kernel, reference.cu, in a worker of its own. Expected values never enter the candidate's process.
 
-use super::launcher::{CaseLauncher, Inputs, Outputs};
-use super::spec::{ProblemSpec, TensorRole};
+use super::launcher::{CaseLauncher, Inputs, Outputs, Written};
+use super::spec::{Case, ProblemSpec, TensorRole};
+use crate::gates;
 use crate::outcome::Stop;
 use crate::problem::api::ProblemContext;
 use crate::worker::{ModuleId, Worker};
@@ -40,30 +41,74 @@ impl ReferenceKernel {
         Ok(ReferenceKernel { source, worker, module })
     }
 
-    /// Returns what a launch on these inputs must write. Returns [`Stop::Problem`] if the reference crashes, breaks a
+    /// Returns what launches on these inputs must write. Returns [`Stop::Problem`] if the reference crashes, breaks a
     /// rule or leaves a cell unwritten.
-    pub fn expect(&mut self, spec: &Rc<ProblemSpec>, index: usize, inputs: &Inputs) -> Result<Outputs, Stop> {
-        let worker = &mut self.worker;
-        let as_problem = |stop| as_problem(&self.source, stop);
-        let sets = std::slice::from_ref(inputs);
-        let launcher = CaseLauncher::set_up(spec, index, worker, sets).map_err(as_problem)?;
-        launcher.launch(worker, self.module, 0, sets, ExecutionOrder::Forward).map_err(as_problem)?;
-        let breaches = worker.breaches().map_err(as_problem)?;
-        let outputs = launcher.outputs(worker, 0).map_err(as_problem)?;
-        if let Some(breach) = breaches.first() {
-            return Err(as_problem(Stop::Crash(launcher.describe(breach))));
-        }
-        launcher.take_down(worker).map_err(as_problem)?;
-        let case = &spec.cases[index];
-        for ((tensor, shaped), content) in spec.tensors.iter().zip(&case.tensors).zip(&outputs) {
-            let Some(content) = content.as_ref().filter(|_| tensor.role == TensorRole::Out) else { continue };
-            if let Some(cell) = shaped.dtype.first_poison(content) {
-                let place = format!("{}{} ({})", tensor.name, shaped.index(cell), case.label);
-                return Err(as_problem(Stop::Crash(format!("never wrote {place}"))));
-            }
-        }
-        Ok(outputs)
+    pub fn expect(
+        &mut self,
+        spec: &Rc<ProblemSpec>,
+        index: usize,
+        inputs: &Inputs,
+    ) -> Result<Expected, Stop> {
+        let source = self.source.clone();
+        self.launches(spec, index, inputs).map_err(|stop| as_problem(&source, stop))
     }
+
+    fn launches(&mut self, spec: &Rc<ProblemSpec>, index: usize, inputs: &Inputs) -> Result<Expected, Stop> {
+        let (worker, module) = (&mut self.worker, self.module);
+        let (sets, case) = (std::slice::from_ref(inputs), &spec.cases[index]);
+        let launcher = CaseLauncher::set_up(spec, index, worker, sets)?;
+        let mut other = None;
+        if spec.needs_two_launches(case) {
+            launcher.launch(worker, module, 0, sets, ExecutionOrder::Forward)?;
+            other = Some(launcher.written(worker, 0, inputs)?);
+        }
+        launcher.launch(worker, module, 0, sets, ExecutionOrder::Forward)?;
+        let written = launcher.written(worker, 0, inputs)?;
+        let mut after_steps = None;
+        if spec.steps > 1 {
+            for _ in 1..spec.steps {
+                launcher.launch_again(worker, module, 0, sets, ExecutionOrder::Forward)?;
+            }
+            after_steps = Some(launcher.written(worker, 0, inputs)?);
+        }
+        if let Some(breach) = worker.breaches()?.first() {
+            return Err(Stop::Crash(launcher.describe(breach)));
+        }
+        launcher.take_down(worker)?;
+        require_written(spec, case, &written, other.as_ref())?;
+        if let Some(written) = &after_steps {
+            require_written(spec, case, written, None)?;
+        }
+        Ok(Expected { outputs: written.outputs, after_steps: after_steps.map(|written| written.outputs) })
+    }
+}
+
+/// What the reference says that launches on a set of inputs must write.
+pub struct Expected {
+    /// After one launch.
+    pub outputs: Outputs,
+    /// After the problem's number of launches in a row; `None` if it is 1.
+    pub after_steps: Option<Outputs>,
+}
+
+/// Returns an error that names the first cell of a pure output which the launch never wrote. `other` is another launch on
+/// the same inputs.
+fn require_written(
+    spec: &ProblemSpec,
+    case: &Case,
+    written: &Written,
+    other: Option<&Written>,
+) -> Result<(), Stop> {
+    let tensors = spec.tensors.iter().zip(&case.tensors).enumerate();
+    for (i, (tensor, shaped)) in tensors.filter(|(_, (tensor, _))| tensor.role == TensorRole::Out) {
+        let Some(content) = &written.outputs[i] else { continue };
+        let unwritten = written.unwritten(i, shaped.dtype, other);
+        if let Some(cell) = gates::first_unwritten(shaped.dtype, content, unwritten) {
+            let place = format!("{}{} ({})", tensor.name, shaped.index(cell), case.label);
+            return Err(Stop::Crash(format!("never wrote {place}")));
+        }
+    }
+    Ok(())
 }
 
 /// Any failure of the reference is a mistake in the problem, not in the candidate. What the lab or the machine failed at stays

@@ -4,7 +4,7 @@ use super::case_data::CaseData;
 use super::launcher::CaseLauncher;
 use super::resident::{AcceptedOutputs, Resident};
 use super::spec::ProblemSpec;
-use super::tally::GateTally;
+use super::tally::{GateTally, LaunchOf};
 use crate::outcome::Stop;
 use crate::problem::api::ProblemContext;
 use crate::worker::{Breach, ModuleId, Worker};
@@ -23,45 +23,53 @@ pub struct CaseCheck<'a> {
     pub tally: &'a mut GateTally,
 }
 
+/// A launch of a case on one of its sets.
+#[derive(Clone, Copy)]
+struct CheckedLaunch<'a> {
+    launcher: &'a CaseLauncher,
+    drawn: &'a CaseData,
+    set: usize,
+    order: ExecutionOrder,
+    /// Names the launch in messages.
+    how: &'a str,
+}
+
 impl CaseCheck<'_> {
-    /// Launches a case on each set of inputs, and on the emulated device in several orders of blocks and threads, and
-    /// compares the outputs. Notes the right ones in `accepted`, under the number of the timed case. Stops after a store
+    /// Launches a case on each set of inputs, at least `least` times, and on the emulated device in several orders of blocks and
+    /// threads, and compares the outputs. Notes the right ones in `accepted`, under the number of the timed case. Stops after a store
     /// out of bounds.
     pub fn run(
         &mut self,
         launcher: &CaseLauncher,
         drawn: &CaseData,
         accepted: Option<(usize, &AcceptedOutputs)>,
+        least: usize,
         cx: &mut ProblemContext,
         worker: &mut Worker,
     ) -> Result<(), Stop> {
         let sets = drawn.sets.len();
         // A GPU has an order of its own.
-        let orders = match cx.device.emulated {
+        let (orders, launches) = match cx.device.emulated {
             true => {
-                vec![ExecutionOrder::Forward, ExecutionOrder::Reverse, ExecutionOrder::Shuffled(cx.seed)]
+                let shuffled = ExecutionOrder::Shuffled(cx.seed);
+                (vec![ExecutionOrder::Forward, ExecutionOrder::Reverse, shuffled], sets.max(least))
             }
-            false => vec![ExecutionOrder::Forward; sets],
+            false => (vec![ExecutionOrder::Forward], sets),
         };
-        let launches = orders.len();
-        for (i, order) in orders.into_iter().enumerate() {
-            let set = i % sets;
+        for i in 0..launches {
+            let (set, order) = (i % sets, orders[i % orders.len()]);
             let how = match (cx.device.emulated, order) {
                 (false, _) => format!("launch {}", i + 1),
                 (true, ExecutionOrder::Forward) => "threads in order".into(),
                 (true, ExecutionOrder::Reverse) => "threads in reverse order".into(),
                 (true, ExecutionOrder::Shuffled(seed)) => format!("threads in shuffled order {seed}"),
             };
-            launcher.launch(worker, self.module, set, &drawn.sets, order)?;
-            let digests = match accepted {
-                Some((at, _)) => self.resident.output_digests(worker, at, &[set])?.concat(),
-                None => Vec::new(),
-            };
-            let got = launcher.outputs(worker, set)?;
-            let right =
-                self.tally.compare(self.spec, launcher.case(), &how, &got, &drawn.expected[set], cx.out)?;
-            if let Some((at, accepted)) = accepted.filter(|_| right) {
-                accepted.insert(at, set, digests);
+            let launch = CheckedLaunch { launcher, drawn, set, order, how: &how };
+            // Each set is launched twice where only two launches show an unwritten cell.
+            let is_first = i < sets && self.spec.needs_two_launches(launcher.case());
+            self.compare(&launch, is_first, accepted, cx, worker)?;
+            if self.spec.steps > 1 {
+                self.compare_steps(&launch, cx, worker)?;
             }
             // To look at all memory takes a while. A stray store of later launches is found after the last one.
             if i < LOOKS {
@@ -74,6 +82,67 @@ impl CaseCheck<'_> {
                 break;
             }
         }
+        Ok(())
+    }
+
+    /// Launches a set once, or twice to find unwritten cells, and compares the outputs.
+    fn compare(
+        &mut self,
+        launch: &CheckedLaunch,
+        twice: bool,
+        accepted: Option<(usize, &AcceptedOutputs)>,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+    ) -> Result<(), Stop> {
+        let CheckedLaunch { launcher, drawn, set, order, how } = *launch;
+        let (inputs, want) = (&drawn.sets[set], &drawn.expected[set]);
+        let mut other = None;
+        if twice {
+            launcher.launch(worker, self.module, set, &drawn.sets, order)?;
+            other = Some(launcher.written(worker, set, inputs)?);
+        }
+        launcher.launch(worker, self.module, set, &drawn.sets, order)?;
+        let digests = match accepted {
+            Some((at, _)) => self.resident.output_digests(worker, at, &[set])?.concat(),
+            None => Vec::new(),
+        };
+        let launched = LaunchOf { case: launcher.case(), how, planted: &drawn.planted[set] };
+        let right = match &other {
+            None => {
+                let got = launcher.outputs(worker, set)?;
+                self.tally.compare(self.spec, launched, &got, want, cx.out)?
+            }
+            Some(other) => {
+                let written = launcher.written(worker, set, inputs)?;
+                let again = format!("{how}, again");
+                let pair = [other, &written];
+                let first = self.tally.compare_beside(self.spec, launched, pair, want, cx.out)?;
+                let pair = [&written, other];
+                let launched = LaunchOf { how: &again, ..launched };
+                self.tally.compare_beside(self.spec, launched, pair, want, cx.out)? && first
+            }
+        };
+        if let Some((at, accepted)) = accepted.filter(|_| right) {
+            accepted.insert(at, set, digests);
+        }
+        Ok(())
+    }
+
+    /// Makes the further launches in a row on what the last one left, and compares what is there after them.
+    fn compare_steps(
+        &mut self,
+        launch: &CheckedLaunch,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+    ) -> Result<(), Stop> {
+        let CheckedLaunch { launcher, drawn, set, order, how } = *launch;
+        for _ in 1..self.spec.steps {
+            launcher.launch_again(worker, self.module, set, &drawn.sets, order)?;
+        }
+        let got = launcher.outputs(worker, set)?;
+        let how = format!("{how}, after {} launches in a row", self.spec.steps);
+        let launched = LaunchOf { case: launcher.case(), how: &how, planted: &drawn.planted[set] };
+        self.tally.compare(self.spec, launched, &got, &drawn.after_steps[set], cx.out)?;
         Ok(())
     }
 

@@ -2,10 +2,13 @@
 
 use super::super::drawn_shapes::{DrawnShapes, Extents};
 use super::super::input_values::InputValues;
+use super::super::objective::Figure;
 use super::super::planted::PlantedText;
 use super::super::spec::TensorRole;
 use crate::dtype::Dtype;
 use crate::probe::bounds::CacheState;
+use lab_protocol::When;
+use lab_stats::aggregate::Aggregate;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -32,10 +35,20 @@ pub(super) struct ProblemFile {
     pub held_out: Vec<WorkloadText>,
     #[serde(default)]
     pub keep: Vec<DrawnShapes>,
+    /// The shapes that were drawn as `keep` says; `None` unless the problem is read for the check before a keep.
+    #[serde(skip)]
+    pub drawn: Option<Vec<WorkloadText>>,
+    /// Launches in a row after which `inout` tensors are compared.
+    #[serde(default = "one_step")]
+    pub steps: usize,
     pub cpu_max_cells: Option<usize>,
     pub graph: Option<bool>,
     #[serde(default)]
     pub cache: CacheState,
+}
+
+fn one_step() -> usize {
+    1
 }
 
 #[derive(Deserialize)]
@@ -50,18 +63,27 @@ pub(super) struct TensorText {
     pub planted: Option<PlantedText>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+/// The type of a tensor: a type's name, or `T`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TensorType {
-    #[serde(rename = "f32")]
-    F32,
-    #[serde(rename = "f16")]
-    F16,
-    #[serde(rename = "bf16")]
-    Bf16,
-    #[serde(rename = "i32")]
-    I32,
+    Fixed(Dtype),
     /// The type parameter.
     T,
+}
+
+impl<'de> Deserialize<'de> for TensorType {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let word = String::deserialize(deserializer)?;
+        if word == "T" {
+            return Ok(TensorType::T);
+        }
+        let fixed = Dtype::ALL.into_iter().find(|dtype| dtype.word() == word);
+        fixed.map(TensorType::Fixed).ok_or_else(|| {
+            let known: Vec<String> = Dtype::ALL.iter().map(|dtype| format!("`{dtype}`")).collect();
+            let known = known.join(", ");
+            serde::de::Error::custom(format!("unknown variant `{word}`, expected one of {known} or `T`"))
+        })
+    }
 }
 
 /// As `"rows"`, `"2 * cols"` or a plain number.
@@ -99,7 +121,12 @@ pub(super) fn all() -> f64 {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ObjectiveText {
-    pub samples: String,
+    /// Needed if the measure is samples per second.
+    pub samples: Option<String>,
+    #[serde(default)]
+    pub measure: Figure,
+    #[serde(default)]
+    pub aggregate: Aggregate,
 }
 
 #[derive(Clone, Deserialize)]
@@ -107,6 +134,11 @@ pub(super) struct ObjectiveText {
 pub(super) struct WorkloadText {
     pub dims: Extents,
     pub types: Option<Vec<Dtype>>,
+    #[serde(default)]
+    pub when: When,
+    /// What is planted into an input in this workload, by its name, in place of what the tensor says.
+    #[serde(default)]
+    pub planted: BTreeMap<String, PlantedText>,
     /// The number of the `[[keep]]` table that drew the shape, from 0; `None` for a workload of the file.
     #[serde(skip)]
     pub drawn_by: Option<usize>,
@@ -115,10 +147,7 @@ pub(super) struct WorkloadText {
 impl TensorType {
     pub fn fixed(self) -> Option<Dtype> {
         match self {
-            TensorType::F32 => Some(Dtype::F32),
-            TensorType::F16 => Some(Dtype::F16),
-            TensorType::Bf16 => Some(Dtype::Bf16),
-            TensorType::I32 => Some(Dtype::I32),
+            TensorType::Fixed(dtype) => Some(dtype),
             TensorType::T => None,
         }
     }

@@ -1,0 +1,103 @@
+//! `cargo bench --bench turn -- EXPERIMENTS TURNS`: what one turn of a script or an agent costs with an external harness,
+//! `lab run` and then `lab keep` or `lab discard`, in a repository with a long history. Beside it `git commit` of the same
+//! file in the same history without the lab, and what the harness itself takes.
+#![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
+
+#[path = "../examples/make-history/repository.rs"]
+mod repository;
+
+use anyhow::{Context, Result, ensure};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// As in an ordinary history: one of so many turns keeps, the others discard.
+const KEPT: usize = 4;
+
+fn main() -> Result<()> {
+    let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
+    let number = |at: usize, otherwise: usize| args.get(at).map_or(Ok(otherwise), |n| n.parse());
+    let (experiments, turns) = (number(0, 10_000)?, number(1, 40)?.max(KEPT));
+    let temp = tempfile::tempdir()?;
+    let at = |name: &str| temp.path().join(name);
+    for folder in ["home", "state"] {
+        fs::create_dir(at(folder))?;
+    }
+    repository::make(&at("repo"), experiments, 1_000)?;
+    let bench = Bench { temp: temp.path() };
+    bench.run("git", &["clone", "-q", "--no-hardlinks", "repo", "plain"], Path::new("."))?;
+    for (key, value) in [("user.name", "A User"), ("user.email", "user@example.com"), ("gc.auto", "0")] {
+        bench.run("git", &["config", key, value], Path::new("plain"))?;
+        bench.run("git", &["config", key, value], Path::new("repo"))?;
+    }
+    bench.lab(&["trust"])?;
+    // The first run reads what later ones find in the page cache.
+    bench.turn(0, "keep")?;
+    let (mut run, mut keep, mut discard, mut keep_turn, mut discard_turn) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for turn in 1..=turns {
+        let is_kept = turn % KEPT == 0;
+        let (judged, decided) = bench.turn(turn, if is_kept { "keep" } else { "discard" })?;
+        run.push(judged);
+        let (alone, whole) =
+            if is_kept { (&mut keep, &mut keep_turn) } else { (&mut discard, &mut discard_turn) };
+        alone.push(decided);
+        whole.push(judged + decided);
+    }
+    let (mut commit, mut harness) = (Vec::new(), Vec::new());
+    for turn in 0..turns {
+        fs::write(at("plain/kernel.cu"), format!("// turn {turn} of git\n"))?;
+        commit.push(bench.run("git", &["commit", "-qm", "turn", "kernel.cu"], Path::new("plain"))?);
+        harness.push(bench.run("sh", &["harness.sh"], Path::new("repo"))?);
+    }
+    println!("{experiments} experiments, {turns} turns; milliseconds");
+    print("lab run", run);
+    print("lab keep", keep);
+    print("lab discard", discard);
+    print("a turn that keeps", keep_turn);
+    print("a turn that discards", discard_turn);
+    print("git commit of the same file", commit);
+    print("the harness alone", harness);
+    Ok(())
+}
+
+/// Commands in a temporary folder, with a home of their own.
+struct Bench<'a> {
+    temp: &'a Path,
+}
+
+impl Bench<'_> {
+    /// Judges a new kernel, and decides it. Returns the milliseconds of both.
+    fn turn(&self, turn: usize, decision: &str) -> Result<(f64, f64)> {
+        fs::write(self.temp.join("repo/kernel.cu"), format!("// turn {turn} of the lab\n"))?;
+        let judged = self.lab(&["run"])?;
+        Ok((judged, self.lab(&[decision, "-m", "a turn"])?))
+    }
+
+    fn lab(&self, args: &[&str]) -> Result<f64> {
+        self.run(env!("CARGO_BIN_EXE_lab"), args, Path::new("repo"))
+    }
+
+    /// Runs a command to its end. Returns the milliseconds that it took.
+    fn run(&self, program: &str, args: &[&str], folder: &Path) -> Result<f64> {
+        let mut command = Command::new(program);
+        command.args(args).current_dir(self.temp.join(folder));
+        command.env("HOME", self.temp.join("home")).env("LAB_STATE_DIR", self.temp.join("state"));
+        command.env("GIT_CONFIG_NOSYSTEM", "1").stdin(Stdio::null());
+        let began = Instant::now();
+        let output = command.output().with_context(|| format!("{program} was not started"))?;
+        let took = began.elapsed().as_secs_f64() * 1e3;
+        let said = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "{program} {args:?} ended with {}: {said}", output.status);
+        Ok(took)
+    }
+}
+
+/// The median, and the fastest and the slowest.
+fn print(what: &str, mut times: Vec<f64>) {
+    times.sort_by(f64::total_cmp);
+    if let (Some(low), Some(high)) = (times.first(), times.last()) {
+        println!("{what:<28} {:>8.1}   {low:.1} … {high:.1}", times[times.len() / 2]);
+    }
+}

@@ -1,0 +1,81 @@
+//! Which problem a row is about. A record names the kernel as it was called then: a folder that was renamed since keeps its
+//! history. A row without a record is about the kernel that its commit changed, if git holds the commit, or about the only
+//! kernel of the repository.
+
+use crate::inputs;
+use crate::project::Project;
+use crate::project::kernels::KernelList;
+use crate::repo::{self, Present, Repo};
+use crate::store::{KernelNames, RunIndex};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Most bytes of a problem.toml.
+const SIZE_LIMIT: u64 = inputs::SIZE_LIMIT;
+
+/// Finds the present names of all kernels that the records name, and the kernels of rows without a record, which have the
+/// commits `bare`.
+pub(super) fn update(
+    repo: &Repo,
+    project: &Project,
+    index: &RunIndex,
+    names: &mut KernelNames,
+    bare: &[&str],
+) {
+    let listed = || KernelList::of(&project.root, &project.problem_dir).find();
+    if bare.is_empty() {
+        names.only = None;
+    } else {
+        let listed = listed();
+        let is_alone = listed.iter().all(|kernel| *kernel == project.kernel_name);
+        let others = index.kernels();
+        let is_alone = is_alone && others.iter().all(|kernel| *kernel == project.kernel_name);
+        names.only = is_alone.then(|| project.kernel_name.clone());
+        if !is_alone {
+            find_by_commits(repo, names, bare);
+        }
+    }
+    names.set_head(repo::head_commit_id(repo));
+    let mut known: BTreeSet<String> = index.kernels();
+    known.extend(names.found().cloned());
+    let root = &project.root;
+    let gone: Vec<String> =
+        known.into_iter().filter(|kernel| root.join(kernel).symlink_metadata().is_err()).collect();
+    let (committed, moved): (Vec<String>, Vec<String>) =
+        gone.into_iter().partition(|kernel| !repo::head_holds(repo, kernel));
+    names.search(&committed, |kernel| {
+        repo::renamed_to(repo, kernel).filter(|to| root.join(to).symlink_metadata().is_ok())
+    });
+    // A rename that is not committed yet.
+    if !moved.is_empty() {
+        let new: Vec<String> =
+            listed().into_iter().filter(|kernel| !repo::head_holds(repo, kernel)).collect();
+        for kernel in &moved {
+            let to = new.iter().find(|new| is_moved(repo, project, kernel, new));
+            names.set_moved(kernel, to.cloned());
+        }
+    }
+}
+
+fn find_by_commits(repo: &Repo, names: &mut KernelNames, bare: &[&str]) {
+    let unknown = || bare.iter().copied().filter(|commit| !names.knows_commit(commit));
+    let Ok(present) = Present::of(repo, unknown()) else { return };
+    let here: Vec<&str> = unknown().filter(|commit| present.holds(commit)).collect();
+    for commit in here {
+        let kernel = repo::kernel_of_commit(repo, commit);
+        names.set_commit(commit, kernel);
+    }
+}
+
+/// Whether the kernel `old` of HEAD is `new` on disk now: the folder has the same problem.toml, or the kernel the same bytes.
+fn is_moved(repo: &Repo, project: &Project, old: &str, new: &str) -> bool {
+    let files = project.files();
+    let beside = |kernel: &str| match kernel.rsplit_once('/') {
+        Some((folder, _)) => format!("{folder}/problem.toml"),
+        None => "problem.toml".to_owned(),
+    };
+    let same = |old: &str, new: &str| {
+        files.read(Path::new(new), SIZE_LIMIT).is_ok_and(|bytes| repo::head_has_bytes(repo, old, &bytes))
+    };
+    same(&beside(old), &beside(new)) || same(old, new)
+}

@@ -1,0 +1,133 @@
+//! The names that a kernel had before its folder was renamed, as git's history tells.
+
+use super::{Repo, blob_in, find};
+use git2::{Commit, Delta, DiffFindOptions, DiffOptions, Oid, Repository, Sort};
+use std::path::Path;
+
+/// First parents of HEAD that are searched for a rename.
+const COMMITS: usize = 20_000;
+
+/// Renames of one kernel that are followed.
+const RENAMES: usize = 8;
+
+/// Full id of HEAD's commit; `None` on an unborn branch.
+pub fn head_commit_id(repo: &Repo) -> Option<String> {
+    repo.git.head().ok()?.target().map(|id| id.to_string())
+}
+
+/// Whether HEAD's commit holds a file.
+pub fn head_holds(repo: &Repo, path: &str) -> bool {
+    head(&repo.git).is_some_and(|head| holds(&head, path))
+}
+
+/// Whether HEAD's commit holds these bytes at `path`. Bytes that git's filters change are not found.
+pub fn head_has_bytes(repo: &Repo, path: &str, bytes: &[u8]) -> bool {
+    let held = head(&repo.git).and_then(|head| blob_in(&head, path));
+    let own = Oid::hash_object(git2::ObjectType::Blob, bytes).ok();
+    held.zip(own).is_some_and(|((held, _), own)| held == own)
+}
+
+/// The name that a file has in HEAD, where HEAD's history renamed it; several renames in a row are followed. `None` if no
+/// commit renamed the file, or if it was deleted.
+pub fn renamed_to(repo: &Repo, path: &str) -> Option<String> {
+    let git = &repo.git;
+    let mut name = path.to_owned();
+    for _ in 0..RENAMES {
+        let gone = |commit: &Commit, parent: &Commit| !holds(commit, &name) && holds(parent, &name);
+        name = renamed(git, gone, |old, _| old == name)?.1;
+        if head_holds(repo, &name) {
+            return Some(name);
+        }
+    }
+    None
+}
+
+/// The name that a kernel has in a commit: its own, or the one that it had before a rename in HEAD's history.
+pub(super) fn name_in(repo: &Repo, commit: &Commit, name: &str) -> String {
+    if holds(commit, name) || !head_holds(repo, name) {
+        return name.to_owned();
+    }
+    let mut former = name.to_owned();
+    for _ in 0..RENAMES {
+        if holds(commit, &former) {
+            return former;
+        }
+        let is_new = |commit: &Commit, parent: &Commit| holds(commit, &former) && !holds(parent, &former);
+        match renamed(&repo.git, is_new, |_, new| new == former) {
+            Some((old, _)) => former = old,
+            None => break,
+        }
+    }
+    name.to_owned()
+}
+
+/// The kernel that a commit is about: the only .cu file that it changed against its first parent, or in a change of the rules
+/// the kernel.cu beside a changed problem.toml. `None` if there are several, or none.
+pub fn kernel_of_commit(repo: &Repo, commit: &str) -> Option<String> {
+    let commit = find(&repo.git, commit).ok()?;
+    let before = commit.parent(0).ok().and_then(|parent| parent.tree().ok());
+    let diff = repo.git.diff_tree_to_tree(before.as_ref(), Some(&commit.tree().ok()?), None).ok()?;
+    let changed: Vec<String> =
+        diff.deltas().filter_map(|delta| Some(delta.new_file().path()?.to_str()?.to_owned())).collect();
+    let file = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    let only = |mut found: Vec<String>| (found.len() == 1).then(|| found.remove(0));
+    let kernels = changed.iter().filter(|path| path.ends_with(".cu") && file(path) != "reference.cu");
+    only(kernels.cloned().collect()).or_else(|| {
+        let rules =
+            changed.iter().filter(|path| ["problem.toml", "reference.cu"].contains(&file(path).as_str()));
+        let mut beside: Vec<String> = rules
+            .map(|path| {
+                path.rsplit_once('/')
+                    .map_or("kernel.cu".to_owned(), |(folder, _)| format!("{folder}/kernel.cu"))
+            })
+            .collect();
+        beside.dedup();
+        only(beside).filter(|kernel| holds(&commit, kernel))
+    })
+}
+
+fn head(git: &Repository) -> Option<Commit<'_>> {
+    git.head().ok()?.peel_to_commit().ok()
+}
+
+fn holds(commit: &Commit, path: &str) -> bool {
+    commit.tree().is_ok_and(|tree| tree.get_path(Path::new(path)).is_ok())
+}
+
+/// Finds the newest commit that `is_it` against its first parent, and there the rename that is `wanted`: old and new name.
+fn renamed(
+    git: &Repository,
+    is_it: impl Fn(&Commit, &Commit) -> bool,
+    wanted: impl Fn(&str, &str) -> bool,
+) -> Option<(String, String)> {
+    let mut walk = git.revwalk().ok()?;
+    walk.set_sorting(Sort::TOPOLOGICAL).ok()?;
+    walk.simplify_first_parent().ok()?;
+    walk.push_head().ok()?;
+    for id in walk.take(COMMITS).flatten() {
+        let commit = git.find_commit(id).ok()?;
+        let Ok(parent) = commit.parent(0) else { continue };
+        if is_it(&commit, &parent) {
+            return rename_in(git, &parent, &commit, wanted);
+        }
+    }
+    None
+}
+
+fn rename_in(
+    git: &Repository,
+    parent: &Commit,
+    commit: &Commit,
+    wanted: impl Fn(&str, &str) -> bool,
+) -> Option<(String, String)> {
+    let mut options = DiffOptions::new();
+    options.pathspec("*.cu");
+    let (old, new) = (parent.tree().ok()?, commit.tree().ok()?);
+    let mut diff = git.diff_tree_to_tree(Some(&old), Some(&new), Some(&mut options)).ok()?;
+    diff.find_similar(Some(DiffFindOptions::new().renames(true))).ok()?;
+    diff.deltas().filter(|delta| delta.status() == Delta::Renamed).find_map(|delta| {
+        let old = delta.old_file().path()?.to_str()?.to_owned();
+        let new = delta.new_file().path()?.to_str()?.to_owned();
+        wanted(&old, &new).then_some((old, new))
+    })
+}
