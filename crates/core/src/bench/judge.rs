@@ -12,6 +12,7 @@ use crate::runner::process::{self, Control, Limits, RunningProcess};
 use crate::runner::spec::{RunSpec, withheld};
 use anyhow::Result;
 use jiff::Timestamp;
+use lab_protocol::When;
 use lab_protocol::report::Report;
 use std::io;
 use std::process::Stdio;
@@ -164,6 +165,8 @@ impl Judged<'_> {
             .write(project, &tree)
             .map_err(|e| io::Error::new(e.kind(), format!("cannot write the snapshot of the files: {e}")))?;
         let mut command = spec.judge(project, &tree);
+        // A bench is about every workload, whatever occasion problem.toml gives it.
+        command.arg(format!("--when={}", When::Keep));
         if let Some(discipline) = self.start.discipline {
             command.arg("--bench");
             command.arg(format!("--trials={}", discipline.trials));
