@@ -11,8 +11,8 @@
 //   }
 //
 // The body runs once on the device, before the launch, as a kernel of one thread. It reads `dims` (LabDims: the
-// problem's named dimensions) and `device` (LabDevice). It sets `launch` (LabShape). Every extent of grid and block
-// that the body does not set is 1.
+// problem's named dimensions) and `device` (LabDevice). It sets `launch` (LabShape). Every extent of grid, block and
+// cluster that the body does not set is 1. LAB_LAUNCHES states several launches: see LabLaunches.
 //
 // # The helpers
 // The helpers below give the same results on both devices. kernels/README.md has an overview.
@@ -26,22 +26,151 @@ struct LabDevice {
     unsigned emulated;          // 1 on the cpu device
 };
 
+// What the cpu device cannot run: a call is a build error that names the line.
+#ifdef LAB_CPU
+#define LAB_GPU_ONLY(reason) __attribute__((error(reason)))
+#else
+#define LAB_GPU_ONLY(reason)
+#endif
+
+#ifndef LAB_CPU
+// A TMA tensor map as a kernel gets it: `const __grid_constant__ LabTensorMap x_map`. It has the 128 bytes of a
+// CUtensorMap of cuda.h, and a parameter of that type is allowed too.
+struct alignas(128) LabTensorMap {
+    unsigned long long opaque[16];
+};
+#endif
+
+enum LabSwizzle : unsigned { LAB_SWIZZLE_NONE, LAB_SWIZZLE_32B, LAB_SWIZZLE_64B, LAB_SWIZZLE_128B };
+enum LabInterleave : unsigned { LAB_INTERLEAVE_NONE, LAB_INTERLEAVE_16B, LAB_INTERLEAVE_32B };
+enum LabL2Promotion : unsigned { LAB_L2_NONE, LAB_L2_64B, LAB_L2_128B, LAB_L2_256B };
+
+// A tensor map that a launch statement asks for. Extents, strides and the box begin with the innermost dimension, as
+// in cuTensorMapEncodeTiled. What the statement does not set follows from the tensor's type and shape in problem.toml:
+// the last extent there is extent[0] here.
+struct LabMapRequest {
+    unsigned long long extent[5];  // elements; 0: as the tensor
+    unsigned long long stride[5];  // bytes from one element of a dimension to the next; stride[0] is the element; 0: dense
+    unsigned box[5];               // elements that one copy moves
+    unsigned element_strides[5];   // 1: every element
+    unsigned rank;                 // 0: as the tensor. Another rank needs every extent.
+    unsigned element;              // bytes of an element of the scratch buffer, which has no type: 1, 2, 4 or 8
+    LabSwizzle swizzle;
+    LabInterleave interleave;
+    LabL2Promotion l2_promotion;
+    unsigned fill_nan;  // 1: elements outside the tensor are NaN instead of 0
+    unsigned line;      // of the request in the source
+    unsigned unused;
+    char tensor[64];
+};
+
+enum LabLimits : unsigned { LAB_MOST_LAUNCHES = 64, LAB_MOST_MAPS = 8, LAB_NAME_BYTES = 128 };
+
+// Copies a name, with a NUL behind it. A name that is too long ends without one, and the launch is refused.
+template <unsigned N>
+__device__ inline void lab_copy_name(char (&to)[N], const char* from) {
+    unsigned i = 0;
+    for (; i < N && from[i]; ++i) to[i] = from[i];
+    if (i < N) to[i] = 0;
+}
+
 struct LabShape {
     unsigned grid[3];
     unsigned block[3];
     unsigned shared_bytes;  // dynamic shared memory of a block
     unsigned cooperative;   // 1: all blocks are resident at once, so cooperative_groups::this_grid().sync() may be used
+    unsigned cluster[3];    // blocks of a thread block cluster; 1 × 1 × 1: no clusters. Not on the cpu device.
+    unsigned line;          // of the statement in the source
+    unsigned maps;
+    unsigned unused;
+    char entry[LAB_NAME_BYTES];
+    LabMapRequest map[LAB_MOST_MAPS];
+
+    // Asks for a tensor map of a tensor of problem.toml, or of the list's "scratch". Set its box and whatever else
+    // differs from the tensor. The kernel gets the maps as its last parameters, in the order of these calls.
+    LAB_GPU_ONLY("tensor maps (TMA) cannot be used on the cpu device: guard the call with #ifndef LAB_CPU")
+    __device__ LabMapRequest& tensor_map(const char* tensor, unsigned at = __builtin_LINE());
+
+    __device__ void lab_begin(unsigned at) {
+        for (int i = 0; i < 3; ++i) grid[i] = block[i] = cluster[i] = 1;
+        shared_bytes = cooperative = maps = unused = 0;
+        line = at;
+        entry[0] = 0;
+    }
 };
 
-#define LAB_LAUNCH(entry)                                                                              \
+#ifndef LAB_CPU
+__device__ inline LabMapRequest& LabShape::tensor_map(const char* tensor, unsigned at) {
+    LabMapRequest& asked = map[maps < LAB_MOST_MAPS ? maps : LAB_MOST_MAPS - 1];
+    ++maps;
+    for (int i = 0; i < 5; ++i) {
+        asked.extent[i] = asked.stride[i] = asked.box[i] = 0;
+        asked.element_strides[i] = 1;
+    }
+    asked.rank = asked.element = asked.fill_nan = asked.unused = 0;
+    asked.swizzle = LAB_SWIZZLE_NONE;
+    asked.interleave = LAB_INTERLEAVE_NONE;
+    asked.l2_promotion = LAB_L2_NONE;
+    asked.line = at;
+    lab_copy_name(asked.tensor, tensor);
+    return asked;
+}
+#endif
+
+// An ordered list of launches, at most LAB_MOST_LAUNCHES, which LAB_LAUNCHES states:
+//
+//   LAB_LAUNCHES(total) {
+//       launches.scratch_bytes = 4 * blocks;
+//       LabShape& partial = launches.add("total_partial");
+//       partial.grid[0] = blocks;
+//       partial.block[0] = 256;
+//       launches.add("total_final").block[0] = 32;
+//   }
+//
+// Each kernel of the list gets the problem's parameters, then the pointer to the scratch buffer (null without one), then
+// its own tensor maps. The scratch buffer is aligned to 256 bytes. No launch finds what an earlier run of the list left
+// there: with `zeroed` the buffer is zeros when the list begins, and the time of the zeroing counts; without it the
+// buffer holds a pattern that no kernel may rely on.
+struct LabLaunches {
+    unsigned long long scratch_bytes;
+    unsigned zeroed;
+    unsigned count;
+    unsigned line;
+    unsigned unused;
+    LabShape launch[LAB_MOST_LAUNCHES];
+
+    // Adds a launch of the extern "C" kernel with this name.
+    __device__ LabShape& add(const char* entry, unsigned at = __builtin_LINE()) {
+        LabShape& next = launch[count < LAB_MOST_LAUNCHES ? count : LAB_MOST_LAUNCHES - 1];
+        ++count;
+        next.lab_begin(at);
+        lab_copy_name(next.entry, entry);
+        return next;
+    }
+};
+
+// The names go through a second macro, so that `entry` may be a macro.
+#define LAB_LAUNCH(entry) LAB_LAUNCH_(entry)
+#define LAB_LAUNCH_(entry)                                                                             \
     __device__ void lab_shape_##entry(const LabDims& dims, const LabDevice& device, LabShape& launch); \
     extern "C" __global__ void lab_launch_##entry(LabDims dims, LabDevice device, LabShape* out) {     \
-        LabShape launch = {{1, 1, 1}, {1, 1, 1}, 0, 0};                                                \
-        lab_shape_##entry(dims, device, launch);                                                       \
-        *out = launch;                                                                                 \
+        out->lab_begin(__LINE__);                                                                      \
+        lab_shape_##entry(dims, device, *out);                                                         \
     }                                                                                                  \
     __device__ void lab_shape_##entry([[maybe_unused]] const LabDims& dims,                            \
                                       [[maybe_unused]] const LabDevice& device, LabShape& launch)
+
+#define LAB_LAUNCHES(entry) LAB_LAUNCHES_(entry)
+#define LAB_LAUNCHES_(entry)                                                                                \
+    __device__ void lab_list_##entry(const LabDims& dims, const LabDevice& device, LabLaunches& launches);  \
+    extern "C" __global__ void lab_launches_##entry(LabDims dims, LabDevice device, LabLaunches* out) {     \
+        out->scratch_bytes = 0;                                                                             \
+        out->zeroed = out->count = out->unused = 0;                                                         \
+        out->line = __LINE__;                                                                               \
+        lab_list_##entry(dims, device, *out);                                                               \
+    }                                                                                                       \
+    __device__ void lab_list_##entry([[maybe_unused]] const LabDims& dims,                                  \
+                                     [[maybe_unused]] const LabDevice& device, LabLaunches& launches)
 
 // ---- Sums, noise, registers ----------------------------------------------------------------------
 

@@ -195,12 +195,13 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("lock");
         let how = || File::options().create(true).append(true).clone();
-        let mut held = wait(&path, &how()).unwrap();
+        let held = wait(&path, &how()).unwrap();
         let copy = held.try_clone().unwrap();
         drop(held);
-        held = take(&path, &how()).unwrap().unwrap();
+        let held = take(&path, &how()).unwrap().unwrap();
         drop(copy);
         assert!(is_held(&path));
+        drop(held);
     }
 
     #[test]

@@ -36,7 +36,7 @@
 //! let kernel = device.entry(module, "twice")?.ok_or("no kernel 'twice'")?;
 //! let x = device.alloc(4)?;
 //! device.upload(x, &4u32.to_le_bytes())?;
-//! let shape = Shape { grid: [1; 3], block: [1; 3], shared_bytes: 0, cooperative: false };
+//! let shape = Shape::default();
 //! let seconds = device.launch(kernel, &shape, &[x.to_le_bytes().to_vec()], ExecutionOrder::Forward)?;
 //! let mut bytes = [0; 4];
 //! device.download(x, &mut bytes)?;
@@ -58,10 +58,12 @@ pub mod telemetry;
 
 pub use api::{
     Arg, BYTE_POISONS, BuildRequest, Builder, Built, COMPARE_CHUNK_BYTES, DeviceError, DeviceInfo, Driver,
-    Entry, ExecutionOrder, FLOAT8_POISONS, Finding, FolderTrust, Image, MemoryRange, Noise, Occupancy,
-    POISON, POISONS, Sanitizer, Shape, SharedFiles, Step, digest, is_poison,
+    Entry, ExecutionOrder, FLOAT8_POISONS, Finding, FolderTrust, Image, MAP_BYTES, MAX_RANK, MapElement,
+    MemoryRange, Noise, Occupancy, POISON, POISONS, Sanitizer, Shape, SharedFiles, Step, Submission,
+    TensorMap, digest, is_poison,
 };
 
+pub use cuda::image_target;
 pub use imports::allocators;
 
 use lab_protocol::Target;

@@ -44,7 +44,7 @@ fn build(builder: &mut dyn Builder, folder: &std::path::Path, text: &str, arch: 
 }
 
 fn shape(grid: u32, block: u32, shared_bytes: u32, cooperative: bool) -> Shape {
-    Shape { grid: [grid, 1, 1], block: [block, 1, 1], shared_bytes, cooperative }
+    Shape { grid: [grid, 1, 1], block: [block, 1, 1], shared_bytes, cooperative, ..Shape::default() }
 }
 
 impl Gpu {
@@ -170,7 +170,8 @@ fn the_launch_statement_runs_on_the_device() {
     let mut gpu = gpu(KERNELS);
     let info = gpu.driver.info();
     let device = [info.sms, info.max_shared_bytes, 0];
-    let out = gpu.buffer(&[0.0; 8]);
+    // A LabShape of lab.h.
+    let out = gpu.buffer(&[0.0; 478]);
     let args: [&[u8]; 3] = [&1000u32.to_le_bytes(), bytemuck::cast_slice(&device), &out.to_le_bytes()];
     gpu.launch("lab_launch_add", shape(1, 1, 0, false), &args).unwrap();
     let words: Vec<u32> = gpu.read(out, 8).iter().map(|v| v.to_bits()).collect();

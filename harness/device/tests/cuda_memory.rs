@@ -126,7 +126,7 @@ fn shared_memory_holds_nothing_of_an_earlier_launch_after_it_was_wiped() {
     let remember = gpu.entry(module, "remember").unwrap().unwrap();
     let found = gpu.alloc(4).unwrap();
     let shared_bytes = info.max_shared_bytes / 2;
-    let shape = Shape { grid: [info.sms, 1, 1], block: [256, 1, 1], shared_bytes, cooperative: false };
+    let shape = Shape { grid: [info.sms, 1, 1], block: [256, 1, 1], shared_bytes, ..Shape::default() };
     let mut launch = |scrubs: bool| {
         if scrubs {
             gpu.scrub().unwrap();
@@ -158,7 +158,7 @@ fn lines_that_a_kernel_asked_to_keep_are_gone_after_a_flush() {
     gpu.fill(x, bytes, 0).unwrap();
     let args =
         [x.to_le_bytes().to_vec(), out.to_le_bytes().to_vec(), (bytes as u32 / 16).to_le_bytes().to_vec()];
-    let shape = Shape { grid: [2 * info.sms, 1, 1], block: [256, 1, 1], shared_bytes: 0, cooperative: false };
+    let shape = Shape { grid: [2 * info.sms, 1, 1], block: [256, 1, 1], ..Shape::default() };
     let mut best = |first, flushes: bool| {
         let mut best = f64::INFINITY;
         for _ in 0..20 {

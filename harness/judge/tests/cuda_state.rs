@@ -12,6 +12,7 @@ use lab_judge::telemetry::TelemetryMonitor;
 use lab_judge::worker::{Launch, LaunchArg, ModuleId, Worker};
 use lab_protocol::CompileOptions;
 use lab_protocol::report::{Report, Writer};
+use lab_stats::aggregate::Aggregate;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -66,8 +67,15 @@ fn word(value: u32) -> LaunchArg {
 
 fn launch(worker: &mut Worker, module: ModuleId, entry: &str, args: &[LaunchArg], shape: [u32; 2]) -> f64 {
     let dims = bytemuck::cast_slice(&shape).to_vec();
-    let launch =
-        Launch { module, entry: entry.into(), args: args.to_vec(), dims, order: ExecutionOrder::Forward };
+    let launch = Launch {
+        module,
+        entry: entry.into(),
+        args: args.to_vec(),
+        dims,
+        order: ExecutionOrder::Forward,
+        tensors: Vec::new(),
+        scratch: String::new(),
+    };
     worker.launch(&launch).unwrap()
 }
 
@@ -149,7 +157,8 @@ fn judged(
     let (reader, writer) = io::pipe().unwrap();
     let mut out = Writer::new(writer);
     let demands = std::slice::from_ref(demand);
-    let verdict = bounds::judge(figures, info.l2_bytes, demands, &[seconds], &mut out).unwrap();
+    let verdict =
+        bounds::judge(figures, info.l2_bytes, demands, &[seconds], Aggregate::Geometric, &mut out).unwrap();
     drop(out);
     let log = io::read_to_string(reader).unwrap();
     say(&log);

@@ -347,8 +347,7 @@ impl World {
                 self.answers.push_back(Event::Repository(RepositoryReply::Trusted(Ok(()))));
             }
             RepositoryRequest::Kernels => {
-                let others = ["kernels/softmax/kernel.cu", "kernels/two/fast.cu"].map(str::to_owned);
-                let all = [KERNEL.to_owned()].into_iter().chain(others).collect();
+                let all = self.kernels();
                 self.answers.push_back(Event::Repository(RepositoryReply::Kernels(all)));
             }
             RepositoryRequest::Reopen => self.asked.push(format!("{request:?}")),

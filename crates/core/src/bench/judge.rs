@@ -12,6 +12,7 @@ use crate::runner::process::{self, Control, Limits, RunningProcess};
 use crate::runner::spec::{RunSpec, withheld};
 use anyhow::Result;
 use jiff::Timestamp;
+use lab_protocol::When;
 use lab_protocol::report::Report;
 use std::io;
 use std::process::Stdio;
@@ -36,7 +37,7 @@ pub struct Judged<'a> {
 /// How a run ended.
 pub enum JudgedRun {
     /// With a verdict on the kernel.
-    Ended(BenchRun),
+    Ended(Box<BenchRun>),
     /// It was ended from outside.
     Interrupted,
     /// Without a verdict on these bytes, for this reason.
@@ -98,9 +99,13 @@ impl Judged<'_> {
         Ok(match verdict.outcome {
             Outcome::Void if ending == Ending::Superseded => JudgedRun::Interrupted,
             Outcome::Void | Outcome::NotJudged => JudgedRun::NotJudged(verdict.why),
-            Outcome::Pass | Outcome::Fail | Outcome::Crash => {
-                JudgedRun::Ended(self.record(number, started, began.elapsed(), follow.report(), verdict))
-            }
+            Outcome::Pass | Outcome::Fail | Outcome::Crash => JudgedRun::Ended(Box::new(self.record(
+                number,
+                started,
+                began.elapsed(),
+                follow.report(),
+                verdict,
+            ))),
         })
     }
 
@@ -166,6 +171,7 @@ impl Judged<'_> {
         let mut command = spec.judge(project, &tree);
         if let Some(discipline) = self.start.discipline {
             command.arg("--bench");
+            command.arg(format!("--when={}", When::Keep));
             command.arg(format!("--trials={}", discipline.trials));
             command.arg(format!("--iterations={}", discipline.iterations));
             command.arg(format!("--warm-up={}", discipline.warm_up));

@@ -102,7 +102,14 @@ pub struct Compared {
 /// Compares two experiments, the older first. Reads disk and git: not for the screen's own thread.
 pub fn compare(project: &Project, keys: [ExperimentKey; 2], around: u32) -> Compared {
     let repo = Repo::open(project);
-    let records = [record(&repo, project, &keys[0]), record(&repo, project, &keys[1])];
+    let mut records = [record(&repo, project, &keys[0]), record(&repo, project, &keys[1])];
+    // The two may name one kernel before and after its folder was renamed.
+    for record in records.iter_mut().flatten() {
+        let start = &mut record.start;
+        let is_gone = project.root.join(&start.kernel).symlink_metadata().is_err();
+        let renamed = repo.as_ref().ok().filter(|_| is_gone).and_then(|r| repo::renamed_to(r, &start.kernel));
+        start.kernel = renamed.unwrap_or_else(|| start.kernel.clone());
+    }
     let kernels = records.each_ref().map(|r| r.as_ref().map(|r| r.start.kernel.as_str()));
     let diff = match kernels {
         [Some(a), Some(b)] if a != b => Err(format!("{a} and {b} are kernels of different problems")),
@@ -135,7 +142,8 @@ impl Compared {
 fn difference(a: &Record, b: &Record) -> Option<String> {
     let is_trials = |r: &Record| r.start.reason == Reason::Measure;
     // Besides the kernel, only problem.toml decides what is measured.
-    let problem = |r: &Record| r.inputs.iter().find(|f| f.path.ends_with("problem.toml")).cloned();
+    let problem =
+        |r: &Record| r.inputs.iter().find(|f| f.path.ends_with("problem.toml")).map(|f| f.hash.clone());
     if a.start.kernel != b.start.kernel {
         return Some("they are kernels of different problems".to_owned());
     }

@@ -28,6 +28,7 @@ fn words_have_their_roles_in_cuda() {
         ("k<<<grid, 256>>>(x);", "<<<:Operator 256:Number >>>:Operator"),
         ("Pack<Pack<Pack<int>>> x;", "int:Type"),
         ("LAB_LAUNCH(rmsnorm_f32) {", "LAB_LAUNCH:Qualifier rmsnorm_f32:Function"),
+        ("LAB_LAUNCHES(row_sums) {", "LAB_LAUNCHES:Qualifier row_sums:Function"),
         ("#include <cuda_fp16.h> // half", "#include:Preprocessor <cuda_fp16.h>:Text // half:Comment"),
         ("#pragma unroll 4 // all", "#pragma unroll 4 :Preprocessor // all:Comment"),
         (r#"printf("a\"b %d", 'c');"#, r#"printf:Builtin "a\"b %d":Text 'c':Text"#),

@@ -2,8 +2,10 @@
 
 use crate::api::digest::{MemoryRange, Noise};
 use crate::api::error::DeviceError;
+use crate::api::tensor_map::TensorMap;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use std::time::Instant;
 
 /// The 32-bit patterns of outputs that no kernel has written: NaNs as f32, and pairs of NaNs as f16 or bf16.
 ///
@@ -76,6 +78,42 @@ pub struct Shape {
     pub shared_bytes: u32,
     /// Whether all blocks must be resident at once, so that `this_grid().sync()` works.
     pub cooperative: bool,
+    /// Blocks of a thread block cluster in x, y and z; all 1 where there are no clusters.
+    pub cluster: [u32; 3],
+}
+
+impl Default for Shape {
+    /// One block of one thread.
+    fn default() -> Self {
+        Shape { grid: [1; 3], block: [1; 3], shared_bytes: 0, cooperative: false, cluster: [1; 3] }
+    }
+}
+
+impl Shape {
+    /// Whether blocks form clusters.
+    pub fn has_clusters(&self) -> bool {
+        self.cluster != [1; 3]
+    }
+}
+
+/// How the launches of [`Driver::replay`] get to the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Submission {
+    /// As one CUDA graph: the host takes no part of the time.
+    Graph,
+    /// One launch after the other, as a program without a graph does: the time holds what the host needs for each.
+    Plain,
+}
+
+impl Submission {
+    /// The word of a result line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Submission::Graph => "graph",
+            Submission::Plain => "plain",
+        }
+    }
 }
 
 /// How many blocks of a launch fit on a multiprocessor.
@@ -103,6 +141,8 @@ pub enum ExecutionOrder {
 /// One launch of [`Driver::replay`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
+    /// Memory that is filled with zeros before the launch, as a part of its time. Whole words.
+    pub zeroed: Option<MemoryRange>,
     /// The kernel.
     pub entry: Entry,
     /// How it is launched.
@@ -213,18 +253,45 @@ pub trait Driver {
         args: &[Arg],
         order: ExecutionOrder,
     ) -> Result<f64, DeviceError>;
-    /// Launches these one after the other, waits for all, and returns the seconds from the first one's begin to the last
-    /// one's end. With `flush`, first does what [`Driver::flush_cache`] does to this memory with this pattern. A CUDA
-    /// device runs all of it as one graph, so that the host takes no part of the time; the cpu device returns the sum of
-    /// the launches' times.
-    fn replay(&mut self, steps: &[Step], flush: Option<(MemoryRange, u32)>) -> Result<f64, DeviceError> {
+    /// Runs these steps one after the other, waits for all, and returns the seconds from the first one's begin to the
+    /// last one's end. With `flush`, first does what [`Driver::flush_cache`] does to this memory with this pattern. A
+    /// CUDA device runs all of it as `submission` says; the cpu device has no graphs, and returns the sum of the steps'
+    /// times.
+    fn replay(
+        &mut self,
+        steps: &[Step],
+        flush: Option<(MemoryRange, u32)>,
+        _submission: Submission,
+    ) -> Result<f64, DeviceError> {
         if let Some((memory, pattern)) = flush {
             self.flush_cache(memory.address, memory.bytes, pattern)?;
         }
         let mut seconds = 0.0;
         for step in steps {
+            if let Some(memory) = step.zeroed {
+                let began = Instant::now();
+                self.fill(memory.address, memory.bytes, 0)?;
+                seconds += began.elapsed().as_secs_f64();
+            }
             seconds += self.launch(step.entry, &step.shape, &step.args, step.order)?;
         }
         Ok(seconds)
+    }
+    /// Whether [`Submission::Graph`] makes a graph here.
+    fn has_graphs(&self) -> bool {
+        false
+    }
+    /// Encodes a tensor map, which a kernel takes as a parameter. Returns [`DeviceError::Kernel`] where the device has
+    /// none, or where the map breaks a limit.
+    fn tensor_map(&mut self, _map: &TensorMap) -> Result<Arg, DeviceError> {
+        Err(DeviceError::Kernel("tensor maps (TMA) cannot be used on the cpu device".into()))
+    }
+    /// The names of a module's kernels, where the device can tell them.
+    fn kernels(&mut self, _module: u32) -> Result<Vec<String>, DeviceError> {
+        Ok(Vec::new())
+    }
+    /// Bytes of the device's memory; `None` where that is unknown.
+    fn memory_bytes(&self) -> Option<u64> {
+        None
     }
 }

@@ -6,6 +6,7 @@ mod driver;
 mod error;
 mod finding;
 mod telemetry;
+mod tensor_map;
 
 pub use build::{BuildRequest, Builder, Built, FolderTrust, Image, Sanitizer, SharedFiles};
 #[cfg(test)]
@@ -13,8 +14,9 @@ pub use digest::mix;
 pub use digest::{MemoryRange, NOISE_WORDS, Noise, digest};
 pub use driver::{
     Arg, BYTE_POISONS, COMPARE_CHUNK_BYTES, DeviceInfo, Driver, Entry, ExecutionOrder, FLOAT8_POISONS,
-    Occupancy, POISON, POISONS, Shape, Step, is_poison,
+    Occupancy, POISON, POISONS, Shape, Step, Submission, is_poison,
 };
 pub use error::{DeviceError, with_causes};
 pub use finding::Finding;
 pub use telemetry::Telemetry;
+pub use tensor_map::{MAP_BYTES, MAX_RANK, MapElement, TensorMap};

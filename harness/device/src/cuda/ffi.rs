@@ -9,7 +9,8 @@
 use crate::api::with_causes;
 use cudarc::driver::sys::{
     CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction, CUfunction_attribute, CUgraph,
-    CUgraphExec, CUlimit, CUmodule, CUresult, CUstream, CUstreamCaptureMode, CUuuid,
+    CUgraphExec, CUlaunchConfig, CUlimit, CUmodule, CUresult, CUstream, CUstreamCaptureMode, CUtensorMap,
+    CUuuid,
 };
 use libloading::Library;
 use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
@@ -78,6 +79,7 @@ functions! {
     cuEventRecord(a: CUevent, b: CUstream);
     cuEventRecordWithFlags(a: CUevent, b: CUstream, c: c_uint);
     cuEventSynchronize(a: CUevent);
+    cuFuncGetName(a: *mut *const c_char, b: CUfunction);
     cuFuncGetAttribute(a: *mut c_int, b: CUfunction_attribute, c: CUfunction);
     cuFuncGetParamInfo(a: CUfunction, b: usize, c: *mut usize, d: *mut usize);
     cuFuncSetAttribute(a: CUfunction, b: CUfunction_attribute, c: c_int);
@@ -89,6 +91,7 @@ functions! {
     cuGraphLaunch(a: CUgraphExec, b: CUstream);
     cuInit(a: c_uint);
     cuLaunchCooperativeKernel(a: CUfunction, b: c_uint, c: c_uint, d: c_uint, e: c_uint, f: c_uint, g: c_uint, h: c_uint, i: CUstream, j: *mut *mut c_void);
+    cuLaunchKernelEx(a: *const CUlaunchConfig, b: CUfunction, c: *mut *mut c_void, d: *mut *mut c_void);
     cuLaunchKernel(a: CUfunction, b: c_uint, c: c_uint, d: c_uint, e: c_uint, f: c_uint, g: c_uint, h: c_uint, i: CUstream, j: *mut *mut c_void, k: *mut *mut c_void);
     cuMemAllocHost_v2(a: *mut *mut c_void, b: usize);
     cuMemAlloc_v2(a: *mut CUdeviceptr, b: usize);
@@ -99,9 +102,13 @@ functions! {
     cuMemcpyDtoHAsync_v2(a: *mut c_void, b: CUdeviceptr, c: usize, d: CUstream);
     cuMemcpyHtoDAsync_v2(a: CUdeviceptr, b: *const c_void, c: usize, d: CUstream);
     cuMemsetD32Async(a: CUdeviceptr, b: c_uint, c: usize, d: CUstream);
+    cuModuleEnumerateFunctions(a: *mut CUfunction, b: c_uint, c: CUmodule);
+    cuModuleGetFunctionCount(a: *mut c_uint, b: CUmodule);
     cuModuleGetFunction(a: *mut CUfunction, b: CUmodule, c: *const c_char);
     cuModuleLoadData(a: *mut CUmodule, b: *const c_void);
     cuModuleUnload(a: CUmodule);
+    cuOccupancyMaxActiveClusters(a: *mut c_int, b: CUfunction, c: *const CUlaunchConfig);
+    cuTensorMapEncodeTiled(a: *mut CUtensorMap, b: c_uint, c: c_uint, d: *mut c_void, e: *const u64, f: *const u64, g: *const u32, h: *const u32, i: c_uint, j: c_uint, k: c_uint, l: c_uint);
     cuOccupancyMaxActiveBlocksPerMultiprocessor(a: *mut c_int, b: CUfunction, c: c_int, d: usize);
     cuStreamBeginCapture_v2(a: CUstream, b: CUstreamCaptureMode);
     cuStreamCreate(a: *mut CUstream, b: c_uint);

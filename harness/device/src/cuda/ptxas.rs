@@ -1,6 +1,7 @@
 //! Takes the resource report of `--ptxas-options=-v` out of NVRTC's log.
 
-/// The largest use of each resource over the functions of a module. `None` where the log does not say.
+/// The largest use of each resource over the functions of a module, launch statements
+/// left out. `None` where the log does not say.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Resources {
     /// Per thread.
@@ -16,8 +17,14 @@ pub struct Resources {
 pub fn split(log: &str) -> (Resources, String) {
     let mut resources = Resources::default();
     let mut text = String::new();
+    let mut of_statement = false;
     for line in log.lines() {
-        resources.add(line);
+        if line.contains("Compiling entry function '") {
+            of_statement = line.contains("function 'lab_launch");
+        }
+        if !of_statement {
+            resources.add(line);
+        }
         if !is_report(line) {
             text.push_str(line);
             text.push('\n');
@@ -91,6 +98,15 @@ ptxas info    : Compile time = 4.161 ms
             "kernels/a/kernel.cu(6): warning #177-D: variable \"unused\" was declared but never referenced\n    \
              int unused;\n        ^\n"
         );
+    }
+
+    #[test]
+    fn what_a_launch_statement_uses_does_not_count() {
+        let log = LOG.replace("Used 10 registers", "Used 256 registers");
+        assert_eq!(split(&log).0.registers, Some(255));
+        let log =
+            LOG.replace("lab_launch_k", "lab_launches_k").replace("Used 10 registers", "Used 256 registers");
+        assert_eq!(split(&log).0.registers, Some(255));
     }
 
     #[test]

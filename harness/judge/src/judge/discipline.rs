@@ -54,7 +54,8 @@ pub fn measure(cx: &mut ProblemContext, asked: Trials, candidate: Candidate) -> 
     if check_bounds(cx, &*timed, &turns)? == Correctness::Fail {
         return Ok(Correctness::Fail);
     }
-    timed.write(&turns, false, cx.out)?;
+    timed.write(&turns, cx.out)?;
+    timed.write_once(cx.out)?;
     let labels: Vec<String> = timed.demands().into_iter().map(|demand| demand.label).collect();
     write_times(&labels, &bench.trials.workloads(), cx.out)?;
     Ok(Correctness::Pass)

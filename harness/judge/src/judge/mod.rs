@@ -83,9 +83,9 @@ fn write_verdict(options: &JudgeOptions, verdict: Result<Correctness, Stop>, out
     let written = match &verdict {
         Ok(Correctness::Pass) => out.line("correctness", "pass"),
         Ok(Correctness::Fail) => out.line("correctness", "fail"),
-        Err(stop) => {
-            write_fault(out, stop).and_then(|()| write_stopped(out, &options.as_shown(&stop.to_string())))
-        }
+        Err(stop) => write_fault(out, stop)
+            .and_then(|()| write_place(options, out, stop))
+            .and_then(|()| write_stopped(out, &options.as_shown(&stop.to_string()))),
     };
     if written.and_then(|()| out.stage(Stage::Done)).is_err() {
         // The reader of stdout is gone. The exit code is all that is left to say.
@@ -106,6 +106,17 @@ fn write_fault(out: &mut Writer, stop: &Stop) -> io::Result<()> {
         Stop::Problem(_) => out.line("fault", "problem"),
         Stop::Lab(_) => out.line("fault", "lab"),
         Stop::Build(_) | Stop::Crash(_) => Ok(()),
+    }
+}
+
+/// Writes a fault that belongs to a line of the source in the form of a compiler's message, so that an editor and the screen
+/// find the line.
+fn write_place(options: &JudgeOptions, out: &mut Writer, stop: &Stop) -> io::Result<()> {
+    let (Stop::Build(text) | Stop::Crash(text)) = stop else { return Ok(()) };
+    let place = text.strip_prefix("line ").and_then(|rest| rest.split_once(": "));
+    match place.and_then(|(line, what)| Some((line.parse::<u32>().ok()?, what))) {
+        Some((line, what)) => out.text(&format!("{}:{line}: error: {what}", options.shown_as())),
+        None => Ok(()),
     }
 }
 

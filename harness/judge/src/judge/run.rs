@@ -24,7 +24,7 @@ use crate::probe;
 use crate::problem::{self, BuildNeeds, HeldOutUse, Problem};
 use crate::sink::SharedSink;
 use crate::telemetry::TelemetryMonitor;
-use crate::worker::{LaunchShape, ModuleId, Worker};
+use crate::worker::{Launched, LaunchedKernel, ModuleId, Worker};
 use lab_device::{Built, DeviceInfo, Occupancy};
 use lab_protocol::report::{Report, Severity, Stage, Writer};
 use std::io;
@@ -48,6 +48,7 @@ pub fn run(
     let out = &mut sink.writer();
     out.stage(Stage::Build)?;
     let mut problem = problem::open(&options.folder)?;
+    problem.use_workloads(options.when);
     out.line("problem", problem.name())?;
     let cache_dir = cache_dir(options)?;
     let target = lab_device::resolve(options.device);
@@ -120,7 +121,7 @@ pub fn run(
         }
     }
     let image = builder.write_build(built, out)?;
-    KernelBuilder::write_caveats(&image, out)?;
+    KernelBuilder::write_image(&image, out)?;
     if !on_standby {
         env.prepare(problem, &mut builder, out, &mut worker)?;
     }
@@ -137,8 +138,8 @@ pub fn run(
         }
     }
     let problem = timed_problem.as_deref_mut().unwrap_or(problem);
-    if let Some(launched) = worker.launch_shape() {
-        write_launch(&launched, out)?;
+    if let Some(launched) = worker.launched() {
+        write_launches(launched, out)?;
     }
     if verdict == Correctness::Pass
         && let Some(check) = race_check
@@ -203,6 +204,7 @@ impl SealedCheck<'_, '_> {
         self.env.seed = random_seed();
         out.line("seed", self.env.seed)?;
         let mut problem = problem::open(&self.env.options.folder)?;
+        problem.use_workloads(self.env.options.when);
         let verdict = self.check(&mut *problem, out)?;
         Ok((problem, verdict))
     }
@@ -232,13 +234,43 @@ fn write_device(device: &DeviceInfo, out: &mut Writer) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes `launch:`: the shape that the launch statement gave, and the occupancy in percent of a multiprocessor's threads.
-fn write_launch((shape, occupancy): &LaunchShape, out: &mut Writer) -> io::Result<()> {
+/// Writes `launch:` for the first launch of the statement, `launch_2:` and so on for the others of a list, and for a list
+/// `launch_list:` with the number of its launches and its scratch buffer.
+fn write_launches(launched: &Launched, out: &mut Writer) -> io::Result<()> {
+    let Launched { kernels, is_list, scratch_bytes, zeroed } = launched;
+    if *is_list {
+        let scratch = match (scratch_bytes, zeroed) {
+            (0, _) => "none",
+            (_, true) => "zeroed",
+            (_, false) => "unset",
+        };
+        let launches = kernels.len();
+        out.line("launch_list", format_args!("{launches} scratch_bytes={scratch_bytes} scratch={scratch}"))?;
+    }
+    for (number, kernel) in (1..).zip(kernels) {
+        let key = if number == 1 { "launch".to_owned() } else { format!("launch_{number}") };
+        write_launch(&key, kernel, *is_list, out)?;
+    }
+    Ok(())
+}
+
+/// Writes the shape of a launch, and the occupancy in percent of a multiprocessor's threads.
+fn write_launch(key: &str, kernel: &LaunchedKernel, is_list: bool, out: &mut Writer) -> io::Result<()> {
+    let LaunchedKernel { entry, shape, occupancy, maps } = kernel;
     let by = |e: [u32; 3]| format!("{}x{}x{}", e[0], e[1], e[2]);
     let mut line = format!("{} block={}", by(shape.grid), by(shape.block));
     line.push_str(&format!(" shared_bytes={}", shape.shared_bytes));
     if shape.cooperative {
         line.push_str(" cooperative=yes");
+    }
+    if shape.has_clusters() {
+        line.push_str(&format!(" cluster={}", by(shape.cluster)));
+    }
+    if *maps > 0 {
+        line.push_str(&format!(" tensor_maps={maps}"));
+    }
+    if is_list {
+        line.push_str(&format!(" entry={entry}"));
     }
     if let Some(Occupancy { blocks_per_sm, threads_per_sm }) = occupancy.filter(|r| r.threads_per_sm > 0) {
         // In f64: the product of three extents that the kernel chose may overflow an integer.
@@ -246,7 +278,7 @@ fn write_launch((shape, occupancy): &LaunchShape, out: &mut Writer) -> io::Resul
         let occupancy = threads / f64::from(threads_per_sm) * 100.0;
         line.push_str(&format!(" blocks_per_sm={blocks_per_sm} occupancy={occupancy:.0}"));
     }
-    out.line("launch", line)
+    out.line(key, line)
 }
 
 /// A random seed, from the standard library's source of random hash keys.

@@ -2,7 +2,7 @@
 
 use super::DeviceFigures;
 use crate::outcome::Stop;
-use crate::worker::{BufferId, Launch, LaunchArg, ModuleId, Worker};
+use crate::worker::{BufferId, Launch, LaunchArg, ModuleId, SCRATCH_NAME, Worker};
 use lab_device::{DeviceInfo, ExecutionOrder};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -217,6 +217,8 @@ impl Probe<'_> {
             args: args.to_vec(),
             dims: bytemuck::cast_slice(&[self.sizes.grid, block]).to_vec(),
             order: ExecutionOrder::Forward,
+            tensors: Vec::new(),
+            scratch: SCRATCH_NAME.into(),
         })
     }
 

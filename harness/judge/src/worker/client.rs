@@ -3,13 +3,13 @@
 use super::images::Images;
 use super::left_behind::WorkerTasks;
 use super::messages::{SandboxRequest, WorkerAnswer, WorkerReply, WorkerRequest, missing_text};
-use super::{Breach, BufferId, Launch, ModuleId, WatchingTool, serve};
+use super::{Breach, BufferId, Launch, Launched, ModuleId, WatchingTool, serve};
 use crate::outcome::Stop;
 use crate::process::child::{Child, LineSink, Program};
 use crate::process::framing::FrameError;
 use crate::process::rpc::Connection;
 use lab_device::sandbox::{FileAccess, SandboxState};
-use lab_device::{DeviceError, DeviceInfo, Driver, Occupancy, POISONS, Shape};
+use lab_device::{DeviceError, DeviceInfo, Driver, POISONS, Submission};
 use lab_protocol::Target;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -32,7 +32,7 @@ impl StartingWorker {
     pub fn ready(mut self) -> Result<Worker, Stop> {
         let number = self.asked?;
         match self.link.answer(number, Operation::Open, 0)?.0 {
-            WorkerReply::Opened { info, sandbox } => {
+            WorkerReply::Opened { info, has_graphs, sandbox } => {
                 if info.emulated && !self.link.under_tool {
                     let process = self.link.connection.child().map(Child::id);
                     self.link.tasks = process.and_then(WorkerTasks::of);
@@ -47,7 +47,8 @@ impl StartingWorker {
                     poisons: HashMap::new(),
                     next_poison: HashMap::new(),
                     last_poison: HashMap::new(),
-                    shape: None,
+                    has_graphs,
+                    launched: None,
                 })
             }
             _ => Err(self.link.invalid_answer("no device")),
@@ -72,11 +73,10 @@ pub struct Worker {
     next_poison: HashMap<BufferId, usize>,
     /// Which pattern a buffer was last filled with.
     last_poison: HashMap<BufferId, u32>,
-    shape: Option<LaunchShape>,
+    /// Whether launches can run as one graph.
+    has_graphs: bool,
+    launched: Option<Launched>,
 }
-
-/// The shape of a launch, and how it fills a multiprocessor, if the device knows that.
-pub type LaunchShape = (Shape, Option<Occupancy>);
 
 /// What the judge waits for: decides how long it waits, and how a failure is described.
 #[derive(Clone, Copy, PartialEq)]
@@ -318,20 +318,26 @@ impl Worker {
     /// Launches, waits for the end, and returns the seconds between the device events around the launch.
     pub fn launch(&mut self, launch: &Launch) -> Result<f64, Stop> {
         match self.link.call(&WorkerRequest::Launch(launch.clone()), Operation::Launch, &[], 0)?.0 {
-            WorkerReply::Launched { seconds, shape, occupancy } => {
-                self.shape = Some((shape, occupancy));
+            WorkerReply::Launched { seconds, launched } => {
+                self.launched = Some(launched);
                 Ok(seconds)
             }
             _ => Err(self.link.invalid_answer("no time of a launch")),
         }
     }
 
-    /// Launches these one after the other, without the host in between. Returns the seconds from the first one's begin to
-    /// the last one's end. All together may take as long as one launch. With `flush`, a buffer larger than the L2 cache is
-    /// written just before: nothing that was in the cache is there when the first launch begins.
-    pub fn replay(&mut self, launches: Vec<Launch>, flush: Option<BufferId>) -> Result<f64, Stop> {
-        let flush = flush.map(|buffer| (buffer, POISONS[0]));
-        let request = WorkerRequest::Replay { launches, flush };
+    /// Launches these one after the other, with `graph` as one CUDA graph if the device has graphs: then without the host in
+    /// between. Returns the seconds from the first one's begin to the last one's end. All together may take as long as one
+    /// launch. With `flush`, a buffer larger than the L2 cache is written just before: nothing that was in the cache is there
+    /// when the first launch begins.
+    pub fn replay(
+        &mut self,
+        launches: Vec<Launch>,
+        flush: Option<BufferId>,
+        graph: bool,
+    ) -> Result<f64, Stop> {
+        let (flush, submission) = (flush.map(|buffer| (buffer, POISONS[0])), self.submission(graph));
+        let request = WorkerRequest::Replay { launches, flush, submission };
         match self.link.call(&request, Operation::Launch, &[], 0)?.0 {
             WorkerReply::Replayed { seconds } => Ok(seconds),
             _ => Err(self.link.invalid_answer("no time of a replay")),
@@ -348,9 +354,14 @@ impl Worker {
         }
     }
 
-    /// The shape that the launch statement of the last launch gave, and how it fills a multiprocessor.
-    pub fn launch_shape(&self) -> Option<LaunchShape> {
-        self.shape
+    /// What the launch statement of the last launch asked for.
+    pub fn launched(&self) -> Option<&Launched> {
+        self.launched.as_ref()
+    }
+
+    /// How [`Worker::replay`] submits launches if it is asked for `graph` or for plain launches.
+    pub fn submission(&self, graph: bool) -> Submission {
+        if graph && self.has_graphs { Submission::Graph } else { Submission::Plain }
     }
 
     /// Checks every guard zone, every sealed buffer and every buffer that no launch was given. Each breach is returned once.

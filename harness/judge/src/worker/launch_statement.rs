@@ -1,9 +1,27 @@
-//! The launch statement of a kernel, `LAB_LAUNCH(entry) { … }`: what it returns, and which shapes are refused.
+//! The launch statement of a kernel, `LAB_LAUNCH(entry) { … }` or `LAB_LAUNCHES(entry) { … }`: what it writes into device
+//! memory, and which shapes are refused.
 
 use lab_device::Shape;
 
-/// Bytes of `LabShape` in lab.h: grid (3 words), block (3 words), shared_bytes, cooperative.
-pub const SHAPE_BYTES: usize = 8 * 4;
+/// `LAB_MOST_LAUNCHES` in lab.h.
+pub const MOST_LAUNCHES: usize = 64;
+/// `LAB_MOST_MAPS` in lab.h.
+pub const MOST_MAPS: usize = 8;
+/// `LAB_NAME_BYTES` in lab.h.
+const ENTRY_BYTES: usize = 128;
+/// Bytes of `LabMapRequest::tensor`.
+const TENSOR_BYTES: usize = 64;
+/// Dimensions of a map.
+pub const MOST_DIMS: usize = 5;
+
+/// Bytes of `LabMapRequest` in lab.h.
+const MAP_BYTES: usize = 2 * 8 * MOST_DIMS + 4 * (2 * MOST_DIMS + 8) + TENSOR_BYTES;
+/// Bytes of `LabShape` in lab.h.
+pub const SHAPE_BYTES: usize = 4 * 14 + ENTRY_BYTES + MOST_MAPS * MAP_BYTES;
+/// Bytes of `LabLaunches` in lab.h before its launches.
+const HEAD_BYTES: usize = 8 + 4 * 4;
+/// Bytes of `LabLaunches` in lab.h.
+pub const LIST_BYTES: usize = HEAD_BYTES + MOST_LAUNCHES * SHAPE_BYTES;
 
 /// CUDA's limit for the threads of a block.
 const MAX_THREADS: u64 = 1024;
@@ -12,16 +30,157 @@ const MAX_BLOCK_Z: u32 = 64;
 /// CUDA's limit for the blocks of a grid in y and in z.
 const MAX_GRID_YZ: u32 = 65_535;
 
-/// Reads a `LabShape`.
-pub fn read(bytes: &[u8; SHAPE_BYTES]) -> Shape {
-    let (words, _) = bytes.as_chunks::<4>();
-    let word = |i: usize| words.get(i).map_or(0, |w| u32::from_le_bytes(*w));
-    Shape {
-        grid: [word(0), word(1), word(2)],
-        block: [word(3), word(4), word(5)],
-        shared_bytes: word(6),
-        cooperative: word(7) != 0,
+/// What a launch statement asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statement {
+    /// In order; one for `LAB_LAUNCH`.
+    pub launches: Vec<StatedLaunch>,
+    /// Whether it is a list: then its kernels also get the scratch pointer.
+    pub is_list: bool,
+    /// Bytes of the scratch buffer.
+    pub scratch_bytes: u64,
+    /// Whether the scratch buffer is zeros when the list begins.
+    pub zeroed: bool,
+    /// The line of the statement in the source; 0 if it is unknown.
+    pub line: u32,
+}
+
+/// One launch of a statement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StatedLaunch {
+    pub entry: String,
+    pub shape: Shape,
+    pub maps: Vec<StatedMap>,
+    pub line: u32,
+}
+
+/// A tensor map that a launch asks for. 0 in an extent, a stride, the rank or the element stands for the tensor's own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StatedMap {
+    pub tensor: String,
+    pub extent: [u64; MOST_DIMS],
+    pub stride: [u64; MOST_DIMS],
+    pub box_extent: [u32; MOST_DIMS],
+    pub element_strides: [u32; MOST_DIMS],
+    pub rank: u32,
+    pub element: u32,
+    pub swizzle: u32,
+    pub interleave: u32,
+    pub l2_promotion: u32,
+    pub fill_nan: bool,
+    pub line: u32,
+}
+
+/// Reads values from bytes, one after the other. Behind the end everything is 0.
+struct Cursor<'a>(&'a [u8]);
+
+impl Cursor<'_> {
+    fn take(&mut self, bytes: usize) -> &[u8] {
+        let (front, rest) = self.0.split_at(bytes.min(self.0.len()));
+        self.0 = rest;
+        front
     }
+
+    fn number(&mut self, bytes: usize) -> u64 {
+        self.take(bytes).iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte))
+    }
+
+    fn word(&mut self) -> u32 {
+        self.number(4) as u32
+    }
+
+    fn words<const N: usize>(&mut self) -> [u32; N] {
+        [(); N].map(|()| self.word())
+    }
+
+    fn long_words<const N: usize>(&mut self) -> [u64; N] {
+        [(); N].map(|()| self.number(8))
+    }
+
+    /// A name that ends with a NUL; `None` if it has none.
+    fn name(&mut self, bytes: usize) -> Option<String> {
+        let text = self.take(bytes);
+        let end = text.iter().position(|byte| *byte == 0)?;
+        Some(String::from_utf8_lossy(&text[..end]).into_owned())
+    }
+}
+
+/// Reads the `LabShape` of `LAB_LAUNCH(entry)`. The error is the end of a sentence that begins with `asks for`.
+pub fn read_single(bytes: &[u8], entry: &str) -> Result<Statement, Refused> {
+    let mut launch = read_launch(&mut Cursor(bytes))?;
+    launch.entry = entry.to_owned();
+    let line = launch.line;
+    Ok(Statement { launches: vec![launch], is_list: false, scratch_bytes: 0, zeroed: false, line })
+}
+
+/// Why a statement cannot be read, and the line; 0 if it is unknown.
+#[derive(Debug, PartialEq)]
+pub struct Refused {
+    pub line: u32,
+    pub what: String,
+}
+
+/// Reads the `LabLaunches` of `LAB_LAUNCHES`.
+pub fn read_list(bytes: &[u8]) -> Result<Statement, Refused> {
+    let mut cursor = Cursor(bytes);
+    let scratch_bytes = cursor.number(8);
+    let [zeroed, count, line, _] = cursor.words();
+    let refused = |what: String| Err(Refused { line, what });
+    if count == 0 {
+        return refused("no launch at all: add one with launches.add(\"KERNEL\")".into());
+    }
+    if count as usize > MOST_LAUNCHES {
+        return refused(format!(
+            "{count} launches, and a list has at most {MOST_LAUNCHES}: let one kernel do the work of several"
+        ));
+    }
+    let launches = (0..count).map(|_| read_launch(&mut cursor)).collect::<Result<_, _>>()?;
+    Ok(Statement { launches, is_list: true, scratch_bytes, zeroed: zeroed != 0, line })
+}
+
+fn read_launch(cursor: &mut Cursor) -> Result<StatedLaunch, Refused> {
+    let (grid, block) = (cursor.words(), cursor.words());
+    let [shared_bytes, cooperative] = cursor.words();
+    let cluster = cursor.words();
+    let [line, maps, _] = cursor.words();
+    let entry = cursor.name(ENTRY_BYTES);
+    let mut rest = Cursor(cursor.take(MOST_MAPS * MAP_BYTES));
+    let refused = |line: u32, what: String| Refused { line, what };
+    let Some(entry) = entry else {
+        return Err(refused(line, format!("a kernel whose name has more than {} letters", ENTRY_BYTES - 1)));
+    };
+    if maps as usize > MOST_MAPS {
+        return Err(refused(line, format!("{maps} tensor maps, and a launch has at most {MOST_MAPS}")));
+    }
+    let read = |_| {
+        let (extent, stride) = (rest.long_words(), rest.long_words());
+        let (box_extent, element_strides) = (rest.words(), rest.words());
+        let [rank, element, swizzle, interleave, l2_promotion, fill_nan, line, _] = rest.words();
+        let tensor = rest.name(TENSOR_BYTES).ok_or_else(|| {
+            refused(
+                line,
+                format!("a tensor map of a tensor whose name has more than {} letters", TENSOR_BYTES - 1),
+            )
+        })?;
+        let fill_nan = fill_nan != 0;
+        Ok(StatedMap {
+            tensor,
+            extent,
+            stride,
+            box_extent,
+            element_strides,
+            rank,
+            element,
+            swizzle,
+            interleave,
+            l2_promotion,
+            fill_nan,
+            line,
+        })
+    };
+    let maps = (0..maps).map(read).collect::<Result<_, _>>()?;
+    let shape = Shape { grid, block, shared_bytes, cooperative: cooperative != 0, cluster };
+    Ok(StatedLaunch { entry, shape, maps, line })
 }
 
 /// The threads of a block; saturates instead of overflowing.
@@ -43,6 +202,9 @@ pub fn refusal(shape: &Shape, max_shared_bytes: u32) -> Option<String> {
         let (grid, block) = (by(shape.grid), by(shape.block));
         return Some(format!("a grid of {grid} blocks of {block} threads: no extent may be 0"));
     }
+    if shape.cluster.contains(&0) {
+        return Some(format!("clusters of {} blocks: no extent may be 0", by(shape.cluster)));
+    }
     if threads > MAX_THREADS || shape.block[2] > MAX_BLOCK_Z {
         return Some(format!(
             "blocks of {} = {threads} threads: at most {MAX_THREADS}, and {MAX_BLOCK_Z} in z",
@@ -62,4 +224,28 @@ pub fn refusal(shape: &Shape, max_shared_bytes: u32) -> Option<String> {
             shape.shared_bytes
         )
     })
+}
+
+#[cfg(test)]
+pub mod encoding {
+    //! Writing what a launch statement writes, for tests.
+    use super::*;
+
+    /// The bytes of a `LabShape` with these first eight words, an entry and no maps.
+    pub fn shape(words: [u32; 8], entry: &str, line: u32) -> Vec<u8> {
+        let all = words.into_iter().chain([1, 1, 1, line, 0, 0]);
+        let mut bytes: Vec<u8> = all.flat_map(u32::to_le_bytes).collect();
+        bytes.extend_from_slice(entry.as_bytes());
+        bytes.resize(SHAPE_BYTES, 0);
+        bytes
+    }
+
+    /// The bytes of a `LabLaunches`. `count` may differ from the launches that are there.
+    pub fn list(scratch_bytes: u64, zeroed: bool, count: u32, launches: &[Vec<u8>]) -> Vec<u8> {
+        let mut bytes = scratch_bytes.to_le_bytes().to_vec();
+        bytes.extend([u32::from(zeroed), count, 3, 0].into_iter().flat_map(u32::to_le_bytes));
+        bytes.extend(launches.concat());
+        bytes.resize(LIST_BYTES, 0);
+        bytes
+    }
 }

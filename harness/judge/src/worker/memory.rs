@@ -154,6 +154,15 @@ impl Memory {
         driver.free(base)
     }
 
+    /// Changes what messages call a buffer.
+    pub fn rename(&mut self, id: BufferId, name: &str) -> Result<(), DeviceError> {
+        let buffer = self.get(id)?;
+        if buffer.name != name {
+            name.clone_into(&mut buffer.name);
+        }
+        Ok(())
+    }
+
     /// A launch follows.
     pub fn expect_launch(&mut self) {
         self.launched = true;

@@ -1,9 +1,9 @@
 //! What the judge asks of a worker, and what a worker answers.
 
-use super::{Breach, BufferId, Launch, ModuleId};
+use super::{Breach, BufferId, Launch, Launched, ModuleId};
 use crate::outcome::Stop;
 use lab_device::sandbox::{FileAccess, SandboxState};
-use lab_device::{DeviceError, DeviceInfo, Occupancy, Shape};
+use lab_device::{DeviceError, DeviceInfo, Submission};
 use lab_protocol::Target;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -47,9 +47,9 @@ pub enum WorkerRequest {
     Free { buffer: BufferId },
     /// Launches and waits.
     Launch(Launch),
-    /// Launches these one after the other, without the host in between, and waits. With `flush`, first fills this buffer
-    /// with a pattern, as `FlushCache` does.
-    Replay { launches: Vec<Launch>, flush: Option<(BufferId, u32)> },
+    /// Launches these one after the other, and waits. With `flush`, first fills this buffer with a pattern, as `FlushCache`
+    /// does.
+    Replay { launches: Vec<Launch>, flush: Option<(BufferId, u32)>, submission: Submission },
     /// Fills several buffers with a repeated 32-bit pattern.
     FillAll { buffers: Vec<BufferId>, pattern: u32 },
     /// Asks for the digest of each buffer.
@@ -63,6 +63,8 @@ pub enum WorkerReply {
     Done,
     Opened {
         info: DeviceInfo,
+        /// Whether launches can run as one graph.
+        has_graphs: bool,
         /// What holds the worker back; `None` if nothing was asked for.
         sandbox: Option<SandboxState>,
     },
@@ -72,8 +74,7 @@ pub enum WorkerReply {
     Buffer(BufferId),
     Launched {
         seconds: f64,
-        shape: Shape,
-        occupancy: Option<Occupancy>,
+        launched: Launched,
     },
     Replayed {
         seconds: f64,

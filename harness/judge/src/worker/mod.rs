@@ -7,20 +7,26 @@ mod client;
 mod content;
 mod images;
 mod launch_statement;
+mod launching;
 mod left_behind;
 mod memory;
 mod messages;
+mod scratch;
 mod server;
+mod tensor_maps;
 #[cfg(test)]
 mod tests;
 
-pub use client::{LaunchShape, StartingWorker, Worker};
+#[cfg(test)]
+pub use launch_statement::{SHAPE_BYTES, encoding as statement_encoding};
+
+pub use client::{StartingWorker, Worker};
 pub use memory::{BACK, FRONT};
 pub use server::serve;
 
 use crate::process::framing::FrameError;
 use crate::process::{child, child_exit, exec_wrapper};
-use lab_device::{Arg, DeviceError, Driver, ExecutionOrder};
+use lab_device::{Arg, DeviceError, Driver, ExecutionOrder, MapElement, Occupancy, Shape};
 use lab_protocol::Target;
 use lab_system::descendants;
 use serde::{Deserialize, Serialize};
@@ -56,7 +62,30 @@ pub enum LaunchArg {
     Value(Arg),
 }
 
-/// One launch. Its shape comes from the entry's own launch statement.
+/// What messages call the scratch buffer of a list where no case owns it.
+pub const SCRATCH_NAME: &str = "the scratch buffer";
+
+/// A tensor of a launch, of which its statement may ask for a tensor map.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaunchTensor {
+    /// The name in problem.toml.
+    pub name: String,
+    /// The index of its buffer among the arguments.
+    pub arg: usize,
+    /// What its elements are.
+    pub element: MapElement,
+    /// The extents, the outermost first.
+    pub shape: Vec<u64>,
+}
+
+impl LaunchTensor {
+    /// Its size in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.shape.iter().product::<u64>() * self.element.bytes()
+    }
+}
+
+/// One launch, or a list of launches. Shapes come from the entry's own launch statement.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Launch {
     /// The module that holds the kernel.
@@ -69,6 +98,38 @@ pub struct Launch {
     pub dims: Vec<u8>,
     /// The order of blocks and threads on the cpu device; a GPU has its own.
     pub order: ExecutionOrder,
+    /// The tensors among the arguments.
+    #[serde(default)]
+    pub tensors: Vec<LaunchTensor>,
+    /// What messages call the scratch buffer of a list.
+    #[serde(default)]
+    pub scratch: String,
+}
+
+/// What a launch statement asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Launched {
+    /// In order; one unless it is a list.
+    pub kernels: Vec<LaunchedKernel>,
+    /// Whether it is a list, `LAB_LAUNCHES`.
+    pub is_list: bool,
+    /// Bytes of the list's scratch buffer.
+    pub scratch_bytes: u64,
+    /// Whether the scratch buffer is zeroed at the beginning of the list.
+    pub zeroed: bool,
+}
+
+/// One launch of a statement.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LaunchedKernel {
+    /// The kernel's name.
+    pub entry: String,
+    /// Its shape.
+    pub shape: Shape,
+    /// How it fills a multiprocessor, if the device knows that.
+    pub occupancy: Option<Occupancy>,
+    /// Its tensor maps.
+    pub maps: usize,
 }
 
 /// A rule that a launch broke, found after it.

@@ -129,7 +129,7 @@ fn case(kind: &str, path: &Path) -> Result<Case, String> {
         says_on_cuda: Vec::new(),
         never_says: Vec::new(),
         device: None,
-        limit: Duration::from_secs(60),
+        limit: Duration::from_secs(300),
         needs_sandbox: false,
         source: String::new(),
     };

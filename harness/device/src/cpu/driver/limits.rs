@@ -29,10 +29,9 @@ pub fn sms(variable: Option<OsString>) -> Result<u32, DeviceError> {
     })
 }
 
-/// Returns the bytes of memory of the device: that of the machine, or less. `variable` is the value of LAB_CPU_MEMORY_MIB.
+/// Returns the bytes of memory of the device: that of this machine, or less. `variable` is the value of LAB_CPU_MEMORY_MIB.
 pub fn memory(variable: Option<OsString>) -> Result<u64, DeviceError> {
-    let info = rustix::system::sysinfo();
-    let all = (info.totalram as u64).saturating_mul(u64::from(info.mem_unit));
+    let all = memory_bytes();
     let Some(text) = variable else { return Ok(all) };
     let mib: Option<u64> = text.to_str().and_then(|text| text.parse().ok()).filter(|mib| *mib > 0);
     mib.map(|mib| mib.saturating_mul(1 << 20).min(all)).ok_or_else(|| {
@@ -41,6 +40,14 @@ pub fn memory(variable: Option<OsString>) -> Result<u64, DeviceError> {
             text.display()
         ))
     })
+}
+
+/// Returns the bytes of memory of this machine, or of this container where it has a limit.
+fn memory_bytes() -> u64 {
+    let info = rustix::system::sysinfo();
+    let machine = (info.totalram as u64).saturating_mul(u64::from(info.mem_unit));
+    let container = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
+    container.and_then(|text| text.trim().parse().ok()).map_or(machine, |limit: u64| limit.min(machine))
 }
 
 /// Returns how many blocks of this shape one multiprocessor holds at once. Does not count static shared memory,
@@ -75,6 +82,13 @@ pub fn check(name: &str, shape: &Shape, resident: u64) -> Result<(), DeviceError
         return refuse(format!(
             "a block has {LIMIT} bytes of shared memory at most, not {}. Lower launch.shared_bytes.",
             shape.shared_bytes
+        ));
+    }
+    if shape.has_clusters() {
+        return refuse(format!(
+            "launch.cluster is {:?}, and the cpu device runs no thread block clusters. Set it under #ifndef LAB_CPU, \
+             and let the kernel do without clusters there.",
+            shape.cluster
         ));
     }
     let blocks = u64::from(x) * u64::from(y) * u64::from(z);

@@ -90,6 +90,14 @@ impl Driver for CpuDriver {
         Ok(limits::resident_blocks(threads, shared_bytes))
     }
 
+    fn kernels(&mut self, module: u32) -> Result<Vec<String>, DeviceError> {
+        Ok(self.module(module)?.names())
+    }
+
+    fn memory_bytes(&self) -> Option<u64> {
+        Some(self.info.memory_bytes)
+    }
+
     fn alloc(&mut self, bytes: usize) -> Result<u64, DeviceError> {
         let out_of_memory = || {
             DeviceError::Driver(format!(

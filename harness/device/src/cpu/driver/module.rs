@@ -69,6 +69,11 @@ impl Module {
         self.entries.iter().position(|(known, _)| known == name)
     }
 
+    /// The names of the kernels, in the order of the source.
+    pub fn names(&self) -> Vec<String> {
+        self.entries.iter().rev().map(|(name, _)| name.clone()).collect()
+    }
+
     /// Name and record of a kernel.
     pub fn entry(&self, index: usize) -> Option<(&str, &EntryRecord)> {
         let (name, record) = self.entries.get(index)?;

@@ -48,7 +48,8 @@ fn vectors_and_block_sums() {
 fn a_launch_statement_runs_on_the_device() {
     let mut bench = Bench::new(SOURCE);
     let entry = bench.device.entry(bench.module, "lab_launch_block_sum").unwrap().unwrap();
-    let out = bench.device.alloc(32).unwrap();
+    // A LabShape of lab.h.
+    let out = bench.device.alloc(1912).unwrap();
     let device: Vec<u8> = [16u32, 232448, 1].iter().flat_map(|n| n.to_le_bytes()).collect();
     let args = [2048i32.to_le_bytes().to_vec(), device, out.to_le_bytes().to_vec()];
     bench.device.launch(entry, &shape(1, 1), &args, ExecutionOrder::Forward).unwrap();

@@ -283,7 +283,7 @@ fn shared_memory_in_every_form() {
 #[test]
 fn grids_of_three_dimensions() {
     let mut bench = bench();
-    let shape = Shape { grid: [3, 2, 2], block: [4, 5, 3], shared_bytes: 0, cooperative: false };
+    let shape = Shape { grid: [3, 2, 2], block: [4, 5, 3], ..Shape::default() };
     for order in ORDERS {
         let out: Vec<i32> = bench.run("three", &shape, &[0i32], 12 * 10 * 6, order).unwrap();
         let expected: Vec<i32> = (0..6)

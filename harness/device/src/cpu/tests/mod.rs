@@ -4,6 +4,7 @@
 mod basics;
 mod failures;
 mod features;
+mod gpu_only;
 mod halves;
 mod sources;
 
@@ -113,7 +114,7 @@ impl Bench {
 }
 
 fn shape(grid: u32, block: u32) -> Shape {
-    Shape { grid: [grid, 1, 1], block: [block, 1, 1], shared_bytes: 0, cooperative: false }
+    Shape { grid: [grid, 1, 1], block: [block, 1, 1], ..Shape::default() }
 }
 
 const ORDERS: [ExecutionOrder; 4] = [

@@ -4,8 +4,8 @@ use super::refusal::KernelAttributes;
 use crate::api::DeviceError;
 use crate::cuda::devices::{check, version};
 use crate::cuda::ffi;
-use cudarc::driver::sys::{CUfunction, CUfunction_attribute as Attribute};
-use std::ffi::c_int;
+use cudarc::driver::sys::{CUfunction, CUfunction_attribute as Attribute, CUmodule};
+use std::ffi::{CStr, c_int};
 
 /// Dynamic and static shared memory, in bytes, that a launch may use without opting in.
 const SHARED_BYTES_WITHOUT_OPT_IN: u32 = 48 * 1024;
@@ -35,6 +35,7 @@ impl Kernel {
             registers: read(Attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
             threads: read(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
             static_shared_bytes: read(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
+            required_cluster: required_cluster(&read),
             // SAFETY: the caller promises that the function's module is loaded.
             parameters: unsafe { parameters(function) },
         };
@@ -53,6 +54,14 @@ impl Kernel {
         check(code, &format!("give {} {shared_bytes} bytes of shared memory", self.attributes.name))
     }
 
+    /// Opts in to clusters of more blocks than every device allows.
+    pub fn allow_large_clusters(&self) -> Result<(), DeviceError> {
+        let attribute = Attribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED;
+        // SAFETY: `Kernel::new` was promised that the module stays loaded.
+        let code = unsafe { ffi::cuFuncSetAttribute(self.function, attribute, 1) };
+        check(code, &format!("allow clusters of more than 8 blocks for {}", self.attributes.name))
+    }
+
     /// Returns how many blocks of this many threads are resident on one multiprocessor at once.
     pub fn resident_blocks(&self, threads: u32, shared_bytes: u32) -> Result<u32, DeviceError> {
         self.allow_shared(shared_bytes)?;
@@ -69,6 +78,43 @@ impl Kernel {
         check(code, &format!("compute how many blocks of {} fit", self.attributes.name))?;
         Ok(blocks as u32)
     }
+}
+
+/// The extents of `__cluster_dims__`. `None` where the source has none, or the driver does not know clusters.
+fn required_cluster(read: &dyn Fn(Attribute) -> Result<u32, DeviceError>) -> Option<[u32; 3]> {
+    let x = read(Attribute::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH).ok().filter(|x| *x > 0)?;
+    let y = read(Attribute::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT).ok()?.max(1);
+    let z = read(Attribute::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH).ok()?.max(1);
+    Some([x, y, z]).filter(|cluster| *cluster != [1; 3])
+}
+
+/// The names of a module's kernels. Empty where the driver supports less than CUDA 12.4 and cannot tell them.
+///
+/// # Safety
+/// The module is loaded.
+pub unsafe fn names(module: CUmodule) -> Vec<String> {
+    let mut count = 0;
+    // SAFETY: `count` is a live integer to write to, and the caller promises that the module is loaded.
+    if unsafe { ffi::cuModuleGetFunctionCount(&mut count, module) } != ffi::CUDA_SUCCESS {
+        return Vec::new();
+    }
+    let mut functions = vec![std::ptr::null_mut(); count as usize];
+    // SAFETY: the driver writes `count` handles at most.
+    if unsafe { ffi::cuModuleEnumerateFunctions(functions.as_mut_ptr(), count, module) } != ffi::CUDA_SUCCESS
+    {
+        return Vec::new();
+    }
+    let name = |function: CUfunction| {
+        let mut name = std::ptr::null();
+        // SAFETY: `name` is a live pointer to write to, and the driver returned the function just now.
+        let code = unsafe { ffi::cuFuncGetName(&mut name, function) };
+        if code != ffi::CUDA_SUCCESS || name.is_null() {
+            return None;
+        }
+        // SAFETY: the driver's names end with a NUL and live as long as the module.
+        Some(unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned())
+    };
+    functions.into_iter().filter_map(name).collect()
 }
 
 /// The sizes of a kernel's parameters in bytes. `None` where the driver supports less than CUDA 12.4 and cannot

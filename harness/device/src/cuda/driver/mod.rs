@@ -11,13 +11,15 @@ mod open;
 mod refusal;
 mod replay;
 mod staging;
+mod submit;
+mod tensor_maps;
 
 use super::devices::check;
 use super::ffi;
 use crate::api::{
     Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, MemoryRange, Noise, Occupancy, Shape, Step,
+    Submission, TensorMap,
 };
-use arguments::LaunchArguments;
 use cudarc::driver::sys::{CUdevice, CUevent, CUmodule, CUstream};
 use digest::Digester;
 use kernel::Kernel;
@@ -70,8 +72,18 @@ impl CudaDriver {
         let sizes: Vec<usize> = args.iter().map(Vec::len).collect();
         let refusal = refusal::of_arguments(&kernel.attributes, &sizes)
             .or_else(|| refusal::of_launch(&self.limits, &kernel.attributes, shape));
-        if refusal.is_some() || !shape.cooperative {
+        if refusal.is_some() {
             return Ok(refusal);
+        }
+        if refusal::cluster_of(&kernel.attributes, shape) != [1; 3] {
+            kernel.allow_shared(shape.shared_bytes)?;
+            kernel.allow_large_clusters()?;
+            // SAFETY: `CudaDriver::kernel` has found the kernel's module among the loaded ones.
+            let fitting = unsafe { submit::fitting_clusters(kernel, shape)? };
+            return Ok(refusal::of_fitting_clusters(&kernel.attributes, shape, fitting));
+        }
+        if !shape.cooperative {
+            return Ok(None);
         }
         let blocks = kernel.resident_blocks(shape.block.iter().product(), shape.shared_bytes)?;
         Ok(refusal::of_cooperative_launch(&self.limits, &kernel.attributes, shape, blocks))
@@ -152,7 +164,7 @@ impl Driver for CudaDriver {
 
     fn blocks_per_sm(&mut self, entry: Entry, threads: u32, shared_bytes: u32) -> Result<u32, DeviceError> {
         let kernel = self.kernel(entry)?;
-        let shape = Shape { grid: [1; 3], block: [threads, 1, 1], shared_bytes, cooperative: false };
+        let shape = Shape { block: [threads, 1, 1], shared_bytes, ..Shape::default() };
         match refusal::of_launch(&self.limits, &kernel.attributes, &shape) {
             Some(_) => Ok(0),
             None => kernel.resident_blocks(threads, shared_bytes),
@@ -270,46 +282,50 @@ impl Driver for CudaDriver {
         _order: ExecutionOrder,
     ) -> Result<f64, DeviceError> {
         let kernel = self.kernel(entry)?;
-        if let Some(reason) = self.refusal(kernel, shape, args)? {
-            return Err(DeviceError::Kernel(reason));
-        }
-        kernel.allow_shared(shape.shared_bytes)?;
+        self.check_launch(kernel, shape, args)?;
         let action = format!(
             "run {} (grid {:?}, block {:?}, {} bytes of shared memory)",
             kernel.attributes.name, shape.grid, shape.block, shape.shared_bytes
         );
-        let mut arguments = LaunchArguments::new(args, kernel.attributes.parameters.is_some());
-        let ([gx, gy, gz], [bx, by, bz]) = (shape.grid, shape.block);
-        let (function, shared, stream) = (kernel.function, shape.shared_bytes, self.stream);
-        let parameters = arguments.pointers();
-        let mut milliseconds = 0.0;
-        // SAFETY: function, stream and events belong to the context that is current, and are live. The driver reads
-        // the arguments before the launch call returns, and no more of them than there are: see
-        // `LaunchArguments::new`. A null stream makes `fflush` flush all. `milliseconds` is a live float to write
-        // to. The kernel itself may do anything, on some machines even to this process's memory: it runs in a
-        // worker process, whose answers the judge checks.
-        unsafe {
-            check(ffi::cuEventRecord(self.started, stream), &action)?;
-            let code = if shape.cooperative {
-                ffi::cuLaunchCooperativeKernel(function, gx, gy, gz, bx, by, bz, shared, stream, parameters)
-            } else {
-                let extra = std::ptr::null_mut();
-                ffi::cuLaunchKernel(function, gx, gy, gz, bx, by, bz, shared, stream, parameters, extra)
-            };
-            check(code, &action)?;
-            check(ffi::cuEventRecord(self.ended, stream), &action)?;
-            let waited = self.wait(&action);
-            // The kernel's output is now in the buffer of the C library. It must leave the process even if the
-            // launch failed.
-            fflush(std::ptr::null_mut());
-            waited?;
-            check(ffi::cuEventElapsedTime(&mut milliseconds, self.started, self.ended), "read the time")?;
-        }
-        Ok(f64::from(milliseconds) / 1e3)
+        // SAFETY: event and stream are live and belong to the context that is current.
+        check(unsafe { ffi::cuEventRecord(self.started, self.stream) }, &action)?;
+        self.submit(kernel, shape, args, &action)?;
+        // SAFETY: as above.
+        check(unsafe { ffi::cuEventRecord(self.ended, self.stream) }, &action)?;
+        self.finish(&action)
     }
 
-    fn replay(&mut self, steps: &[Step], flush: Option<(MemoryRange, u32)>) -> Result<f64, DeviceError> {
-        self.replay_graph(steps, flush)
+    fn replay(
+        &mut self,
+        steps: &[Step],
+        flush: Option<(MemoryRange, u32)>,
+        submission: Submission,
+    ) -> Result<f64, DeviceError> {
+        match submission {
+            Submission::Graph => self.replay_graph(steps, flush),
+            Submission::Plain => self.replay_plain(steps, flush),
+        }
+    }
+
+    fn has_graphs(&self) -> bool {
+        true
+    }
+
+    fn tensor_map(&mut self, map: &TensorMap) -> Result<Arg, DeviceError> {
+        self.encode(map)
+    }
+
+    fn kernels(&mut self, module: u32) -> Result<Vec<String>, DeviceError> {
+        let Some(handle) = self.modules.get(&module) else { return Err(not_loaded(module)) };
+        // SAFETY: the module is loaded.
+        Ok(unsafe { kernel::names(*handle) })
+    }
+
+    fn memory_bytes(&self) -> Option<u64> {
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: both are live integers to write to.
+        let code = unsafe { ffi::cuMemGetInfo_v2(&mut free, &mut total) };
+        (code == ffi::CUDA_SUCCESS).then_some(total as u64)
     }
 }
 

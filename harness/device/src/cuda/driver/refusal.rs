@@ -17,9 +17,11 @@ pub struct DeviceLimits {
     pub sms: u32,
     /// Threads that one multiprocessor holds at once.
     pub threads_per_sm: u32,
+    /// Whether blocks can form clusters: from compute capability 9.0 on.
+    pub clusters: bool,
 }
 
-/// What a built kernel kernel.
+/// What the driver knows about a built kernel.
 #[derive(Clone, Debug)]
 pub struct KernelAttributes {
     pub name: String,
@@ -28,6 +30,8 @@ pub struct KernelAttributes {
     /// Threads that a block may have, given the registers and `__launch_bounds__`.
     pub threads: u32,
     pub static_shared_bytes: u32,
+    /// The clusters that `__cluster_dims__` in the source asks for.
+    pub required_cluster: Option<[u32; 3]>,
     /// Size of each parameter in bytes. `None` where the driver is too old to tell.
     pub parameters: Option<Vec<usize>>,
 }
@@ -69,7 +73,78 @@ pub fn of_launch(limits: &DeviceLimits, kernel: &KernelAttributes, shape: &Shape
             shape.shared_bytes, kernel.static_shared_bytes, limits.shared_bytes
         ));
     }
+    of_cluster(limits, kernel, shape)
+}
+
+/// Blocks of a cluster that every device with clusters allows, and that a kernel may have if it asks for them.
+const MAX_CLUSTER: u64 = 16;
+
+fn of_cluster(limits: &DeviceLimits, kernel: &KernelAttributes, shape: &Shape) -> Option<String> {
+    let (name, cluster) = (&kernel.name, cluster_of(kernel, shape));
+    if let Some(required) =
+        kernel.required_cluster.filter(|required| shape.has_clusters() && *required != shape.cluster)
+    {
+        return Some(format!(
+            "{name} cannot be launched: launch.cluster is {:?}, and its __cluster_dims__ is {required:?}. Leave \
+             launch.cluster out, or remove __cluster_dims__.",
+            shape.cluster
+        ));
+    }
+    if cluster == [1; 3] {
+        return None;
+    }
+    if !limits.clusters {
+        return Some(format!(
+            "{name} cannot be launched: launch.cluster is {cluster:?}, and this device has no thread block clusters \
+             (they need compute capability 9.0)"
+        ));
+    }
+    let blocks: u64 = cluster.iter().map(|n| u64::from(*n)).product();
+    if blocks == 0 || blocks > MAX_CLUSTER {
+        return Some(format!(
+            "{name} cannot be launched: launch.cluster is {cluster:?} = {blocks} blocks, and a cluster has 1 to \
+             {MAX_CLUSTER}"
+        ));
+    }
+    let axes = ["x", "y", "z"].iter().zip(shape.grid.iter().zip(cluster));
+    for (axis, (grid, cluster)) in axes {
+        if grid % cluster != 0 {
+            return Some(format!(
+                "{name} cannot be launched: launch.grid is {:?} and launch.cluster has {cluster} blocks in {axis}, \
+                 so the grid must be a multiple of {cluster} there: round it up, and let the blocks behind the end return",
+                shape.grid
+            ));
+        }
+    }
     None
+}
+
+/// The clusters of a launch: those of the launch statement, or else those of the source.
+pub fn cluster_of(kernel: &KernelAttributes, shape: &Shape) -> [u32; 3] {
+    if shape.has_clusters() { shape.cluster } else { kernel.required_cluster.unwrap_or([1; 3]) }
+}
+
+/// Returns why a launch with clusters is not possible, where `fitting` clusters fit on the device at once.
+pub fn of_fitting_clusters(kernel: &KernelAttributes, shape: &Shape, fitting: u32) -> Option<String> {
+    let cluster = cluster_of(kernel, shape);
+    let blocks = |extents: [u32; 3]| extents.iter().map(|n| u64::from(*n)).product::<u64>();
+    let asked = blocks(shape.grid) / blocks(cluster).max(1);
+    if fitting == 0 {
+        return Some(format!(
+            "{} cannot be launched: no cluster of {cluster:?} blocks with {} threads and {} bytes of shared memory each \
+             fits on this device. Ask for less shared memory, or for smaller clusters.",
+            kernel.name,
+            blocks(shape.block),
+            u64::from(kernel.static_shared_bytes) + u64::from(shape.shared_bytes),
+        ));
+    }
+    (shape.cooperative && asked > u64::from(fitting)).then(|| {
+        format!(
+            "{} cannot be launched: a cooperative launch must have all its blocks on the device at once. The launch \
+             statement asks for {asked} clusters of {cluster:?} blocks, and {fitting} fit. Ask for fewer.",
+            kernel.name
+        )
+    })
 }
 
 /// Returns why a cooperative launch is not possible, where `blocks_per_sm` blocks fit on one multiprocessor.
@@ -126,6 +201,7 @@ mod tests {
         shared_bytes: 232_448,
         sms: 132,
         threads_per_sm: 2048,
+        clusters: true,
     };
 
     fn kernel() -> KernelAttributes {
@@ -134,12 +210,13 @@ mod tests {
             registers: 168,
             threads: 384,
             static_shared_bytes: 1024,
+            required_cluster: None,
             parameters: Some(vec![8, 8, 4]),
         }
     }
 
     fn shape(grid: [u32; 3], block: [u32; 3], shared_bytes: u32) -> Shape {
-        Shape { grid, block, shared_bytes, cooperative: true }
+        Shape { grid, block, shared_bytes, cooperative: true, ..Shape::default() }
     }
 
     #[track_caller]
@@ -165,6 +242,46 @@ mod tests {
             232_000,
             "232000 bytes of dynamic shared memory and has 1024 bytes of static",
         );
+    }
+
+    #[track_caller]
+    fn cluster_refused(grid: [u32; 3], cluster: [u32; 3], words: &str) {
+        let shape = Shape { cluster, ..shape(grid, [128, 1, 1], 0) };
+        let text = of_launch(&H200, &kernel(), &shape).unwrap_or_default();
+        assert!(if words.is_empty() { text.is_empty() } else { text.contains(words) }, "{text}");
+    }
+
+    #[test]
+    fn clusters_must_divide_the_grid_and_fit() {
+        cluster_refused([4, 1, 1], [2, 1, 1], "");
+        cluster_refused([16, 1, 1], [16, 1, 1], "");
+        cluster_refused(
+            [5, 1, 1],
+            [2, 1, 1],
+            "launch.grid is [5, 1, 1] and launch.cluster has 2 blocks in x",
+        );
+        cluster_refused([32, 1, 1], [32, 1, 1], "[32, 1, 1] = 32 blocks, and a cluster has 1 to 16");
+        cluster_refused([4, 1, 1], [0, 1, 1], "[0, 1, 1] = 0 blocks");
+        let two = Shape { cluster: [2, 1, 1], ..shape([6, 1, 1], [128, 1, 1], 0) };
+        let old = DeviceLimits { clusters: false, ..H200 };
+        assert!(
+            of_launch(&old, &kernel(), &two).unwrap_or_default().contains("has no thread block clusters")
+        );
+        assert_eq!(of_fitting_clusters(&kernel(), &two, 3), None);
+        assert!(of_fitting_clusters(&kernel(), &two, 2).unwrap_or_default().contains("asks for 3 clusters"));
+        let text = of_fitting_clusters(&kernel(), &two, 0).unwrap_or_default();
+        assert!(text.contains("no cluster of [2, 1, 1] blocks with 128 threads and 1024 bytes"), "{text}");
+    }
+
+    #[test]
+    fn clusters_of_the_source_are_those_of_the_launch() {
+        let of_source = KernelAttributes { required_cluster: Some([2, 1, 1]), ..kernel() };
+        let odd = shape([5, 1, 1], [128, 1, 1], 0);
+        let text = of_launch(&H200, &of_source, &odd).unwrap_or_default();
+        assert!(text.contains("launch.cluster has 2 blocks in x"), "{text}");
+        let other = Shape { cluster: [4, 1, 1], ..shape([8, 1, 1], [128, 1, 1], 0) };
+        let text = of_launch(&H200, &of_source, &other).unwrap_or_default();
+        assert!(text.contains("its __cluster_dims__ is [2, 1, 1]"), "{text}");
     }
 
     #[test]

@@ -7,8 +7,7 @@
 //! 0.8 to 3 % without it.
 #![allow(unsafe_code)]
 
-use super::arguments::LaunchArguments;
-use super::{CudaDriver, fflush, let_go_of_kept_lines};
+use super::CudaDriver;
 use crate::api::{DeviceError, MemoryRange, Step};
 use crate::cuda::devices::check;
 use crate::cuda::ffi;
@@ -45,39 +44,12 @@ impl CudaDriver {
         steps: &[Step],
         flush: Option<(MemoryRange, u32)>,
     ) -> Result<f64, DeviceError> {
-        let names: Vec<&str> = steps
-            .iter()
-            .map(|step| Ok(self.kernel(step.entry)?.attributes.name.as_str()))
-            .collect::<Result<_, DeviceError>>()?;
-        let action = match names.first() {
-            Some(name) => format!("run {name} ({} launches in a graph)", names.len()),
-            None => return Ok(0.0),
-        };
-        for step in steps {
-            let kernel = self.kernel(step.entry)?;
-            if let Some(reason) = self.refusal(kernel, &step.shape, &step.args)? {
-                return Err(DeviceError::Kernel(reason));
-            }
-            kernel.allow_shared(step.shape.shared_bytes)?;
-        }
-        if let Some((memory, _)) = flush {
-            self.allocations.check(memory.address, memory.bytes)?;
-            let_go_of_kept_lines()?;
-        }
+        let Some(action) = self.action_of(steps, "in a graph")? else { return Ok(0.0) };
+        self.check_steps(steps, flush)?;
         let graph = self.capture(flush, steps, &action)?;
-        let mut milliseconds = 0.0;
-        // SAFETY: graph, stream and events are live and belong to the context that is current. A null stream makes
-        // `fflush` flush all. `milliseconds` is a live float to write to. The kernels may do anything: see `launch`.
-        unsafe {
-            check(ffi::cuGraphLaunch(graph.executable, self.stream), &action)?;
-            let waited = self.wait(&action);
-            // The kernels' output is now in the buffer of the C library. It must leave the process even if a launch
-            // failed.
-            fflush(std::ptr::null_mut());
-            waited?;
-            check(ffi::cuEventElapsedTime(&mut milliseconds, self.started, self.ended), "read the time")?;
-        }
-        Ok(f64::from(milliseconds) / 1e3)
+        // SAFETY: graph and stream are live and belong to the context that is current.
+        check(unsafe { ffi::cuGraphLaunch(graph.executable, self.stream) }, &action)?;
+        self.finish(&action)
     }
 
     /// Records the launches as a graph. The stream is not capturing afterwards, whatever failed.
@@ -120,26 +92,7 @@ impl CudaDriver {
         }
         // SAFETY: event and stream are live and belong to the context that is current.
         check(unsafe { ffi::cuEventRecordWithFlags(self.started, self.stream, EXTERNAL) }, action)?;
-        for step in steps {
-            let kernel = self.kernel(step.entry)?;
-            let mut arguments = LaunchArguments::new(&step.args, kernel.attributes.parameters.is_some());
-            let ([gx, gy, gz], [bx, by, bz]) = (step.shape.grid, step.shape.block);
-            let (function, shared, stream) = (kernel.function, step.shape.shared_bytes, self.stream);
-            let parameters = arguments.pointers();
-            // SAFETY: the function's module is loaded. The driver copies the arguments into the graph's node before the
-            // call returns, and no more of them than there are: see `LaunchArguments::new`.
-            let code = unsafe {
-                if step.shape.cooperative {
-                    ffi::cuLaunchCooperativeKernel(
-                        function, gx, gy, gz, bx, by, bz, shared, stream, parameters,
-                    )
-                } else {
-                    let extra = std::ptr::null_mut();
-                    ffi::cuLaunchKernel(function, gx, gy, gz, bx, by, bz, shared, stream, parameters, extra)
-                }
-            };
-            check(code, action)?;
-        }
+        self.submit_steps(steps, action)?;
         // SAFETY: as above.
         check(unsafe { ffi::cuEventRecordWithFlags(self.ended, self.stream, EXTERNAL) }, action)
     }

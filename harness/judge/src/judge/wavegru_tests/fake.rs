@@ -11,7 +11,7 @@ use crate::problem::wavegru::tests::SMALL;
 use crate::problem::wavegru::weights::Weights;
 use crate::problem::{ProblemContext, wavegru};
 use crate::testing;
-use crate::worker::Worker;
+use crate::worker::{Worker, statement_encoding};
 use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, Shape};
 use lab_protocol::testing::Log;
 use std::path::Path;
@@ -141,7 +141,7 @@ impl Driver for Fake {
             self.run(args);
         } else {
             let out = u64::from_le_bytes(args[2].as_slice().try_into().unwrap()) as usize;
-            self.put(out, &[1u32, 1, 1, 256, 1, 1, 0, 1]);
+            self.put(out, &statement_encoding::shape([1, 1, 1, 256, 1, 1, 0, 1], "", 0));
         }
         Ok(0.5)
     }

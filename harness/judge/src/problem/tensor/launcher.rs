@@ -1,11 +1,11 @@
 //! The buffers of one case on one worker, and its launches.
 
-use super::spec::{Case, ProblemSpec, TensorRole};
+use super::spec::{Case, CaseTensor, ProblemSpec, TensorRole, TensorSpec};
 use crate::dtype::Dtype;
 use crate::gates::Unwritten;
 use crate::outcome::Stop;
 use crate::probe::bounds::CacheState;
-use crate::worker::{Breach, BufferId, Launch, LaunchArg, ModuleId, Worker};
+use crate::worker::{Breach, BufferId, Launch, LaunchArg, LaunchTensor, ModuleId, SCRATCH_NAME, Worker};
 use lab_device::ExecutionOrder;
 use std::rc::Rc;
 
@@ -82,13 +82,16 @@ impl TensorBuffer {
 /// Writing this many times the size of the L2 cache replaces everything in it, whatever its replacement policy.
 const FLUSHED_BY: u64 = 4;
 
+/// What messages call the buffer that flushes the cache. No tensor has this name.
+const FLUSHED: &str = "the lab's own buffer";
+
 /// Allocates what is written before a timed window with a cold cache; `None` if the cache stays warm, and on a device
 /// without a cache. All cases of a worker share it.
 pub fn scratch(spec: &ProblemSpec, worker: &mut Worker) -> Result<Option<BufferId>, Stop> {
     let bytes = (FLUSHED_BY * worker.info().l2_bytes) as usize;
     let cold = spec.cache == CacheState::Cold && bytes > 0;
     // Its name says case 0, so that a store into its guard zones is reported with the first case.
-    cold.then(|| worker.buffer(&format!("scratch{CASE}0"), bytes)).transpose()
+    cold.then(|| worker.buffer(&format!("{FLUSHED}{CASE}0"), bytes)).transpose()
 }
 
 impl CaseLauncher {
@@ -185,7 +188,27 @@ impl CaseLauncher {
         args.extend(self.spec.scalars.iter().map(|s| LaunchArg::Value(s.bytes.clone())));
         args.extend(self.case().dims.iter().map(|n| LaunchArg::Value(n.to_le_bytes().to_vec())));
         let dims = self.case().dims.iter().flat_map(|n| n.to_le_bytes()).collect();
-        Launch { module, entry: self.case().entry.clone(), args, dims, order }
+        Launch {
+            module,
+            entry: self.case().entry.clone(),
+            args,
+            dims,
+            order,
+            tensors: self.tensors(),
+            scratch: self.name_of(SCRATCH_NAME),
+        }
+    }
+
+    /// What a launch statement may ask tensor maps of. The tensors are the first arguments.
+    fn tensors(&self) -> Vec<LaunchTensor> {
+        let tensors = self.spec.tensors.iter().zip(&self.case().tensors).enumerate();
+        let of = |(arg, (tensor, shaped)): (usize, (&TensorSpec, &CaseTensor))| LaunchTensor {
+            name: tensor.name.clone(),
+            arg,
+            element: shaped.dtype.map_element(),
+            shape: shaped.shape.iter().map(|n| *n as u64).collect(),
+        };
+        tensors.map(of).collect()
     }
 
     /// Prepares the outputs of a set, launches `module`'s kernel on it, and returns the seconds of the launch. `contents`
@@ -257,18 +280,24 @@ impl CaseLauncher {
         match breach {
             Breach::OutOfBounds { buffer, offset } => {
                 let buffer = &plain(buffer);
-                let bytes = find(buffer).map_or(0, |t| t.bytes() as i64);
-                let size = find(buffer).map_or(1, |t| t.dtype.size() as i64);
-                if *offset < 0 {
-                    format!("wrote out of bounds: {} bytes before the start of {buffer}", -offset)
-                } else {
-                    let nth = (offset - bytes) / size + 1;
-                    format!("wrote out of bounds: into cell {nth} behind the last one of {buffer}")
+                match find(buffer) {
+                    _ if *offset < 0 => {
+                        format!("wrote out of bounds: {} bytes before the start of {buffer}", -offset)
+                    }
+                    Some(tensor) => {
+                        let nth = (offset - tensor.bytes() as i64) / tensor.dtype.size() as i64 + 1;
+                        format!("wrote out of bounds: into cell {nth} behind the last one of {buffer}")
+                    }
+                    None => format!("wrote out of bounds: to byte {offset} of {buffer}, behind its end"),
                 }
             }
             Breach::StrayStore { buffer, offset } => {
                 let buffer = &plain(buffer);
-                let place = find(buffer).zip(*offset).map(|(t, at)| t.index(at as usize / t.dtype.size()));
+                let place = match (find(buffer), offset) {
+                    (Some(t), Some(at)) => Some(t.index(*at as usize / t.dtype.size())),
+                    (None, Some(at)) => Some(format!(" (byte {at})")),
+                    (_, None) => None,
+                };
                 format!("wrote into {buffer}{}, which the launch was not given", place.unwrap_or_default())
             }
             Breach::InputChanged { buffer, offset } => {

@@ -6,6 +6,7 @@ use super::launcher::{self, CaseLauncher};
 use super::spec::{Case, ProblemSpec};
 use crate::outcome::Stop;
 use crate::worker::{Breach, BufferId, Worker};
+use lab_device::Submission;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -21,6 +22,8 @@ pub struct Resident {
     pub emulated: bool,
     /// In the order of the timed cases.
     pub launchers: Vec<CaseLauncher>,
+    /// How the launches of a timed window get to the device.
+    pub submission: Submission,
     /// What a cold launch writes before.
     pub scratch: Option<BufferId>,
     key: u64,
@@ -39,8 +42,9 @@ impl Resident {
         for (index, drawn) in timed.iter() {
             launchers.push(CaseLauncher::set_up(spec, *index, worker, &drawn.sets)?);
         }
+        let submission = worker.submission(spec.graph);
         let (spec, timed, emulated) = (spec.clone(), timed.clone(), worker.info().emulated);
-        Ok(Resident { spec, timed, emulated, launchers, scratch, key })
+        Ok(Resident { spec, timed, emulated, launchers, submission, scratch, key })
     }
 
     /// Reads the inputs of these sets, which brings them into the L2 cache as far as it holds them.

@@ -5,7 +5,8 @@ use super::*;
 use crate::problem::tensor::case_data::{CaseData, sets};
 use crate::problem::tensor::{file, launcher};
 use crate::testing;
-use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, MemoryRange, Shape, Step};
+use crate::worker::{SHAPE_BYTES, statement_encoding};
+use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, MemoryRange, Shape, Step, Submission};
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -78,7 +79,8 @@ impl Driver for Fake {
         Ok(())
     }
     fn entry(&mut self, module: u32, name: &str) -> Result<Option<Entry>, DeviceError> {
-        Ok(Some(Entry { module, index: u32::from(name.starts_with("lab_launch_")) }))
+        let index = u32::from(name.starts_with("lab_launch_"));
+        Ok((!name.starts_with("lab_launches_")).then_some(Entry { module, index }))
     }
     fn blocks_per_sm(&mut self, _: Entry, _: u32, _: u32) -> Result<u32, DeviceError> {
         Ok(1)
@@ -94,8 +96,12 @@ impl Driver for Fake {
     fn upload(&mut self, _: u64, _: &[u8]) -> Result<(), DeviceError> {
         Ok(())
     }
-    /// Reads as eight ones, which is a launch statement of one block with one thread.
+    /// Reads as ones, and where a launch statement writes, as one of one block with one thread.
     fn download(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
+        if bytes.len() == SHAPE_BYTES {
+            bytes.copy_from_slice(&statement_encoding::shape([1, 1, 1, 1, 1, 1, 0, 0], "", 0));
+            return Ok(());
+        }
         self.note(DeviceCall::Read(address));
         let value = if *self.wrong.lock().unwrap() == Some(address) { 2 } else { 1 };
         for word in bytes.chunks_mut(4) {
@@ -128,7 +134,16 @@ impl Driver for Fake {
         }
         Ok(1.0)
     }
-    fn replay(&mut self, steps: &[Step], flush: Option<(MemoryRange, u32)>) -> Result<f64, DeviceError> {
+    fn has_graphs(&self) -> bool {
+        true
+    }
+    fn replay(
+        &mut self,
+        steps: &[Step],
+        flush: Option<(MemoryRange, u32)>,
+        submission: Submission,
+    ) -> Result<f64, DeviceError> {
+        assert_eq!(submission, Submission::Graph);
         if let Some((memory, _)) = flush {
             self.note(DeviceCall::Filled(memory.bytes));
         }
@@ -156,8 +171,15 @@ fn world(cache: &str) -> World {
         .map(|set| launcher::draw(&spec, &spec.cases[0], 1, set))
         .collect();
     let right = vec![None, Some([1u8, 0, 0, 0].repeat(100))];
-    let drawn =
-        Rc::new(vec![(0, CaseData { expected: vec![right; sets.len()], sets, after_steps: Vec::new() })]);
+    let drawn = Rc::new(vec![(
+        0,
+        CaseData {
+            expected: vec![right; sets.len()],
+            after_steps: Vec::new(),
+            planted: vec![Vec::new(); sets.len()],
+            sets,
+        },
+    )]);
     let resident = Rc::new(Resident::set_up(&spec, &drawn, &mut worker, 7).unwrap());
     let accepted = [AcceptedOutputs::default(), AcceptedOutputs::default()];
     let place = WorkerRole::Verified;

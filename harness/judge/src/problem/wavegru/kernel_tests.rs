@@ -3,7 +3,7 @@
 
 use super::philox::gumbel;
 use super::*;
-use crate::worker::{BufferId, Launch, LaunchArg};
+use crate::worker::{BufferId, Launch, LaunchArg, SCRATCH_NAME};
 use lab_device::{BuildRequest, DeviceError};
 use lab_protocol::{CompileOptions, Target};
 use std::time::Duration;
@@ -56,6 +56,8 @@ fn run(source: &str, order: ExecutionOrder, content: &[u32]) -> Vec<u32> {
         args: vec![LaunchArg::Buffer(buffer)],
         dims: 0u32.to_le_bytes().to_vec(),
         order,
+        tensors: Vec::new(),
+        scratch: SCRATCH_NAME.into(),
     };
     worker.launch(&launch).unwrap();
     bytemuck::pod_collect_to_vec(&worker.read(buffer).unwrap())
@@ -164,6 +166,8 @@ fn a_module_that_is_renewed_remembers_no_launch_and_no_launch_statement() {
             args: vec![LaunchArg::Buffer(cells)],
             dims: n.to_le_bytes().to_vec(),
             order: ExecutionOrder::Forward,
+            tensors: Vec::new(),
+            scratch: SCRATCH_NAME.into(),
         };
         worker.launch(&launch).unwrap();
         bytemuck::pod_collect_to_vec(&worker.read(cells).unwrap())

@@ -4,7 +4,7 @@ use super::judged_runs::ReferenceRun;
 use super::run_inputs::RunInputs;
 use super::weights::{WeightTensor, Weights};
 use crate::outcome::Stop;
-use crate::worker::{Breach, BufferId, Launch, LaunchArg, ModuleId, Worker};
+use crate::worker::{Breach, BufferId, Launch, LaunchArg, ModuleId, SCRATCH_NAME, Worker};
 use lab_device::is_poison;
 use lab_device::{Arg, ExecutionOrder};
 
@@ -259,6 +259,8 @@ impl ModelLauncher {
             args,
             dims: bytemuck::cast_slice(&dims).to_vec(),
             order,
+            tensors: Vec::new(),
+            scratch: SCRATCH_NAME.into(),
         })
     }
 

@@ -1,0 +1,196 @@
+//! Putting launches on the stream, one after the other or while the stream records a graph.
+#![allow(unsafe_code)]
+
+use super::arguments::LaunchArguments;
+use super::kernel::Kernel;
+use super::refusal::cluster_of;
+use super::{CudaDriver, fflush, let_go_of_kept_lines};
+use crate::api::{Arg, DeviceError, MemoryRange, Shape, Step};
+use crate::cuda::devices::check;
+use crate::cuda::ffi;
+use cudarc::driver::sys::{
+    CUlaunchAttribute, CUlaunchAttributeID, CUlaunchAttributeValue, CUlaunchConfig, CUstream,
+};
+use std::ffi::{c_char, c_uint};
+
+/// A launch with clusters, as the driver takes it.
+pub struct ClusterConfig {
+    attributes: [CUlaunchAttribute; 2],
+    config: CUlaunchConfig,
+}
+
+impl ClusterConfig {
+    /// `cluster` are the extents of a cluster. The stream may be null where nothing is launched.
+    pub fn new(shape: &Shape, cluster: [u32; 3], stream: CUstream) -> Box<ClusterConfig> {
+        let [x, y, z] = cluster;
+        let mut dimension = CUlaunchAttributeValue { pad: [0; 64] };
+        dimension.clusterDim.x = x;
+        dimension.clusterDim.y = y;
+        dimension.clusterDim.z = z;
+        let cooperative = CUlaunchAttributeValue { cooperative: 1 };
+        let attribute = |id, value| CUlaunchAttribute { id, pad: [0 as c_char; 4], value };
+        let attributes = [
+            attribute(CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, dimension),
+            attribute(CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE, cooperative),
+        ];
+        let config = CUlaunchConfig {
+            gridDimX: shape.grid[0],
+            gridDimY: shape.grid[1],
+            gridDimZ: shape.grid[2],
+            blockDimX: shape.block[0],
+            blockDimY: shape.block[1],
+            blockDimZ: shape.block[2],
+            sharedMemBytes: shape.shared_bytes,
+            hStream: stream,
+            attrs: std::ptr::null_mut(),
+            numAttrs: if shape.cooperative { 2 } else { 1 },
+        };
+        let mut boxed = Box::new(ClusterConfig { attributes, config });
+        boxed.config.attrs = boxed.attributes.as_mut_ptr();
+        boxed
+    }
+
+    /// Points into the box that [`ClusterConfig::new`] returned, and is valid as long as that.
+    pub fn config(&self) -> *const CUlaunchConfig {
+        &self.config
+    }
+}
+
+impl CudaDriver {
+    /// Refuses steps that are not possible, and prepares the kernels for them. Nothing is launched.
+    pub(super) fn check_steps(
+        &self,
+        steps: &[Step],
+        flush: Option<(MemoryRange, u32)>,
+    ) -> Result<(), DeviceError> {
+        for step in steps {
+            let kernel = self.kernel(step.entry)?;
+            self.check_launch(kernel, &step.shape, &step.args)?;
+            if let Some(zeroed) = step.zeroed {
+                self.allocations.check(zeroed.address, zeroed.bytes)?;
+            }
+        }
+        if let Some((memory, _)) = flush {
+            self.allocations.check(memory.address, memory.bytes)?;
+            let_go_of_kept_lines()?;
+        }
+        Ok(())
+    }
+
+    /// Refuses a launch that is not possible, and prepares the kernel for it.
+    pub(super) fn check_launch(
+        &self,
+        kernel: &Kernel,
+        shape: &Shape,
+        args: &[Arg],
+    ) -> Result<(), DeviceError> {
+        if let Some(reason) = self.refusal(kernel, shape, args)? {
+            return Err(DeviceError::Kernel(reason));
+        }
+        kernel.allow_shared(shape.shared_bytes)
+    }
+
+    /// Puts the steps on the stream. [`CudaDriver::check_steps`] has passed them.
+    pub(super) fn submit_steps(&self, steps: &[Step], action: &str) -> Result<(), DeviceError> {
+        for step in steps {
+            if let Some(MemoryRange { address, bytes }) = step.zeroed {
+                // SAFETY: the range is inside a live allocation, which no call frees before the stream was waited for.
+                // The driver refuses an address that is not a multiple of 4.
+                check(unsafe { ffi::cuMemsetD32Async(address, 0, bytes / 4, self.stream) }, action)?;
+            }
+            self.submit(self.kernel(step.entry)?, &step.shape, &step.args, action)?;
+        }
+        Ok(())
+    }
+
+    /// Puts one launch on the stream. [`CudaDriver::check_launch`] has passed it.
+    pub(super) fn submit(
+        &self,
+        kernel: &Kernel,
+        shape: &Shape,
+        args: &[Arg],
+        action: &str,
+    ) -> Result<(), DeviceError> {
+        let mut arguments = LaunchArguments::new(args, kernel.attributes.parameters.is_some());
+        let ([gx, gy, gz], [bx, by, bz]) = (shape.grid, shape.block);
+        let (function, shared, stream) = (kernel.function, shape.shared_bytes, self.stream);
+        let (parameters, extra) = (arguments.pointers(), std::ptr::null_mut());
+        let cluster = cluster_of(&kernel.attributes, shape);
+        // SAFETY: function and stream belong to the context that is current, and are live. The driver reads the
+        // configuration and the arguments before the call returns (a recording stream copies them into the graph's node),
+        // and no more arguments than there are: see `LaunchArguments::new`. The kernel itself may do anything, on some
+        // machines even to this process's memory: it runs in a worker process, whose answers the judge checks.
+        let code = unsafe {
+            if cluster != [1; 3] {
+                let config = ClusterConfig::new(shape, cluster, stream);
+                ffi::cuLaunchKernelEx(config.config(), function, parameters, extra)
+            } else if shape.cooperative {
+                ffi::cuLaunchCooperativeKernel(function, gx, gy, gz, bx, by, bz, shared, stream, parameters)
+            } else {
+                ffi::cuLaunchKernel(function, gx, gy, gz, bx, by, bz, shared, stream, parameters, extra)
+            }
+        };
+        check(code, action)
+    }
+
+    /// Waits for the stream, lets the kernels' output leave the process, and returns the seconds between the events.
+    pub(super) fn finish(&self, action: &str) -> Result<f64, DeviceError> {
+        let waited = self.wait(action);
+        let mut milliseconds = 0.0;
+        // SAFETY: a null stream makes `fflush` flush all. The output of `printf` is now in the buffer of the C library,
+        // and must leave the process even if a launch failed. `milliseconds` is a live float to write to, and the events
+        // are live and belong to the context that is current.
+        unsafe {
+            fflush(std::ptr::null_mut());
+            waited?;
+            check(ffi::cuEventElapsedTime(&mut milliseconds, self.started, self.ended), "read the time")?;
+        }
+        Ok(f64::from(milliseconds) / 1e3)
+    }
+
+    /// Runs the steps without a graph: flush, event, steps, event. The flush has ended when the clock starts, so that it
+    /// hides nothing of what the host needs for a launch.
+    pub(super) fn replay_plain(
+        &mut self,
+        steps: &[Step],
+        flush: Option<(MemoryRange, u32)>,
+    ) -> Result<f64, DeviceError> {
+        let Some(action) = self.action_of(steps, "one after the other")? else { return Ok(0.0) };
+        self.check_steps(steps, flush)?;
+        if let Some((MemoryRange { address, bytes }, pattern)) = flush {
+            // SAFETY: the range is inside a live allocation, and the stream is waited for below.
+            check(unsafe { ffi::cuMemsetD32Async(address, pattern, bytes / 4, self.stream) }, &action)?;
+            self.wait(&action)?;
+        }
+        // SAFETY: event and stream are live and belong to the context that is current.
+        check(unsafe { ffi::cuEventRecord(self.started, self.stream) }, &action)?;
+        self.submit_steps(steps, &action)?;
+        // SAFETY: as above.
+        check(unsafe { ffi::cuEventRecord(self.ended, self.stream) }, &action)?;
+        self.finish(&action)
+    }
+
+    /// What an error calls these steps; `None` if there is none.
+    pub(super) fn action_of(&self, steps: &[Step], how: &str) -> Result<Option<String>, DeviceError> {
+        let Some(first) = steps.first() else { return Ok(None) };
+        let name = &self.kernel(first.entry)?.attributes.name;
+        Ok(Some(match steps.len() {
+            1 => format!("run {name}"),
+            launches => format!("run {name} ({launches} launches {how})"),
+        }))
+    }
+}
+
+/// How many clusters of this shape the device holds at once.
+///
+/// # Safety
+/// The kernel's module is loaded in the context that is current.
+pub unsafe fn fitting_clusters(kernel: &Kernel, shape: &Shape) -> Result<u32, DeviceError> {
+    let config = ClusterConfig::new(shape, cluster_of(&kernel.attributes, shape), std::ptr::null_mut());
+    let mut clusters = 0;
+    // SAFETY: `clusters` is a live integer to write to, the configuration lives until the call returns, and the caller
+    // promises that the module is loaded.
+    let code = unsafe { ffi::cuOccupancyMaxActiveClusters(&mut clusters, kernel.function, config.config()) };
+    check(code, &format!("compute how many clusters of {} fit", kernel.attributes.name))?;
+    Ok(clusters as c_uint)
+}

@@ -1,0 +1,472 @@
+//! Modules, and launches of their kernels: finds the launch statement of an entry, runs it once for each set of
+//! dimensions, and turns what it asks for into the steps that the device runs.
+
+use super::launch_statement::{self, LIST_BYTES, Refused, SHAPE_BYTES, StatedLaunch, StatedMap, Statement};
+use super::memory::Memory;
+use super::messages::{WorkerFailure, missing_text};
+use super::scratch::ScratchPool;
+use super::tensor_maps::{self, Mapped, SCRATCH};
+use super::{BufferId, Launch, LaunchArg, Launched, LaunchedKernel, ModuleId};
+use lab_device::{
+    Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, MemoryRange, POISON, Shape, Step, Submission,
+};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+/// The name of the buffers for the result of launch statements, for messages.
+const STATEMENT: &str = "the launch statement's result";
+
+/// Most kernels of a module that a message names.
+const NAMED: usize = 20;
+
+/// A module as the judge knows it. `loaded` is the driver's number, which changes when the module is loaded anew.
+struct LoadedModule {
+    image: PathBuf,
+    loaded: u32,
+}
+
+/// The launch statement of an entry.
+#[derive(Clone, Copy)]
+struct StatementKernel {
+    kernel: Entry,
+    is_list: bool,
+}
+
+/// A launch statement that has run.
+struct Plan {
+    statement: Statement,
+    launched: Launched,
+}
+
+/// The device and its memory, which every call needs.
+pub struct Device<'a> {
+    pub driver: &'a mut dyn Driver,
+    pub memory: &'a mut Memory,
+    pub info: &'a DeviceInfo,
+}
+
+/// The modules of a worker, and what is known about their launches.
+#[derive(Default)]
+pub struct Launching {
+    modules: Vec<LoadedModule>,
+    entries: HashMap<(ModuleId, String), Entry>,
+    /// By module, entry and dims. Each statement runs once.
+    plans: HashMap<(ModuleId, String, Vec<u8>), Rc<Plan>>,
+    /// Where launch statements write a `LabShape`, and a `LabLaunches`.
+    shape_result: Option<BufferId>,
+    list_result: Option<BufferId>,
+    scratch: ScratchPool,
+}
+
+impl Launching {
+    pub fn load(&mut self, device: &mut Device, image: PathBuf) -> Result<ModuleId, DeviceError> {
+        let loaded = device.driver.load(&image)?;
+        self.modules.push(LoadedModule { image, loaded });
+        Ok(ModuleId(self.modules.len() as u32 - 1))
+    }
+
+    fn module(&self, module: ModuleId) -> Result<&LoadedModule, DeviceError> {
+        let found = self.modules.get(module.0 as usize);
+        found.ok_or_else(|| DeviceError::Driver(format!("no module {}", module.0)))
+    }
+
+    /// Loads the module anew, so that its globals are as in the image, and wipes shared memory. What launches left beside
+    /// their buffers is noted as a breach and restored.
+    pub fn reload(&mut self, device: &mut Device, module: ModuleId) -> Result<(), DeviceError> {
+        let LoadedModule { image, loaded } = self.module(module)?;
+        let (image, loaded) = (image.clone(), *loaded);
+        self.entries.retain(|(of, _), _| *of != module);
+        device.driver.unload(loaded)?;
+        let loaded = device.driver.load(&image)?;
+        self.modules[module.0 as usize].loaded = loaded;
+        device.memory.check(device.driver)?;
+        device.driver.scrub()
+    }
+
+    fn entry(
+        &mut self,
+        device: &mut Device,
+        module: ModuleId,
+        name: &str,
+    ) -> Result<Option<Entry>, DeviceError> {
+        let key = (module, name.to_owned());
+        if let Some(found) = self.entries.get(&key) {
+            return Ok(Some(*found));
+        }
+        let loaded = self.module(module)?.loaded;
+        let found = device.driver.entry(loaded, name)?;
+        if let Some(found) = found {
+            self.entries.insert(key, found);
+        }
+        Ok(found)
+    }
+
+    /// The name that the module lacks to launch `entry`: of the kernel or of its launch statement.
+    pub fn missing(
+        &mut self,
+        device: &mut Device,
+        module: ModuleId,
+        entry: &str,
+    ) -> Result<Option<String>, DeviceError> {
+        Ok(self.statement_kernel(device, module, entry)?.err())
+    }
+
+    /// The launch statement of an entry, or the name that the module lacks. A list needs no kernel of its own name.
+    fn statement_kernel(
+        &mut self,
+        device: &mut Device,
+        module: ModuleId,
+        entry: &str,
+    ) -> Result<Result<StatementKernel, String>, DeviceError> {
+        if let Some(kernel) = self.entry(device, module, &format!("lab_launches_{entry}"))? {
+            return Ok(Ok(StatementKernel { kernel, is_list: true }));
+        }
+        if self.entry(device, module, entry)?.is_none() {
+            return Ok(Err(entry.to_owned()));
+        }
+        let statement = format!("lab_launch_{entry}");
+        let found = self.entry(device, module, &statement)?;
+        Ok(found.map(|kernel| StatementKernel { kernel, is_list: false }).ok_or(statement))
+    }
+
+    /// Launches, or runs the list of launches that the statement asks for, and waits. Returns the seconds.
+    pub fn launch(&mut self, device: &mut Device, launch: &Launch) -> Result<(f64, Launched), WorkerFailure> {
+        let plan = self.plan(device, launch)?;
+        let launched = plan.launched.clone();
+        if plan.statement.is_list {
+            let seconds = self.replay(device, std::slice::from_ref(launch), None, Submission::Plain)?;
+            return Ok((seconds, launched));
+        }
+        let mut steps = Vec::new();
+        self.steps(device, launch, &plan, None, &mut steps)?;
+        let mut seconds = 0.0;
+        for Step { entry, shape, args, order, .. } in steps {
+            seconds += device.driver.launch(entry, &shape, &args, order)?;
+        }
+        Ok((seconds, launched))
+    }
+
+    /// Runs these one after the other, and returns the seconds of all. With `flush`, first fills this buffer with a
+    /// pattern, so that nothing else is in the L2 cache.
+    pub fn replay(
+        &mut self,
+        device: &mut Device,
+        launches: &[Launch],
+        flush: Option<(BufferId, u32)>,
+        submission: Submission,
+    ) -> Result<f64, WorkerFailure> {
+        // All statements first: where one runs, its module is loaded anew, and entries change.
+        let mut plans = Vec::with_capacity(launches.len());
+        for launch in launches {
+            plans.push(self.plan(device, launch)?);
+        }
+        let mut seconds = 0.0;
+        let mut rest: Vec<(&Launch, Rc<Plan>)> = launches.iter().zip(plans).collect();
+        while !rest.is_empty() {
+            // Usually all of them. If the device has too little memory for all scratch buffers, they take turns, and each
+            // is filled anew before its next turn.
+            let scratch = self.take_scratch(device, &rest)?;
+            let here: Vec<_> = rest.drain(..scratch.len().clamp(1, rest.len())).collect();
+            let mut steps = Vec::with_capacity(here.len());
+            for ((launch, plan), scratch) in here.iter().zip(&scratch) {
+                self.steps(device, launch, plan, *scratch, &mut steps)?;
+            }
+            let flush = match flush {
+                Some((buffer, pattern)) => {
+                    Some((device.memory.flush_range(device.driver, buffer, pattern)?, pattern))
+                }
+                None => None,
+            };
+            let is_list = here.iter().any(|(_, plan)| plan.statement.is_list);
+            seconds += device.driver.replay(&steps, flush, submission).map_err(|e| explained(e, is_list))?;
+        }
+        Ok(seconds)
+    }
+
+    /// A scratch buffer for each of the first of these launches, `None` where one needs none. They are ready for the window.
+    fn take_scratch(
+        &mut self,
+        device: &mut Device,
+        launches: &[(&Launch, Rc<Plan>)],
+    ) -> Result<Vec<Option<BufferId>>, WorkerFailure> {
+        let Some((first, plan)) = launches.first() else { return Ok(Vec::new()) };
+        let Statement { scratch_bytes, zeroed, line, .. } = plan.statement;
+        if scratch_bytes == 0 {
+            let without = launches.iter().take_while(|(_, other)| other.statement.scratch_bytes == 0).count();
+            return Ok(vec![None; without]);
+        }
+        // The launches of a window are of one entry and dims, and have the same scratch. Others take their turn.
+        let same = launches.iter().take_while(|(_, other)| Rc::ptr_eq(other, plan)).count();
+        let bytes = scratch_bytes.next_multiple_of(4) as usize;
+        let wanted = if zeroed { 1 } else { same };
+        let taken =
+            self.scratch.take(device.driver, device.memory, &first.scratch, bytes, wanted).map_err(|e| {
+                crash(
+                    line,
+                    &format!(
+                        "the launch list of {} asks for {scratch_bytes} bytes of scratch: {e}",
+                        first.entry
+                    ),
+                )
+            })?;
+        if zeroed {
+            return Ok(vec![taken.first().copied(); same]);
+        }
+        for buffer in &taken {
+            self.scratch.poison(device.driver, device.memory, *buffer)?;
+        }
+        Ok(taken.into_iter().map(Some).collect())
+    }
+
+    /// Appends the steps of one launch or list.
+    fn steps(
+        &mut self,
+        device: &mut Device,
+        launch: &Launch,
+        plan: &Plan,
+        scratch: Option<BufferId>,
+        steps: &mut Vec<Step>,
+    ) -> Result<(), WorkerFailure> {
+        let Statement { launches, is_list, scratch_bytes, zeroed, .. } = &plan.statement;
+        let args = args(device, launch)?;
+        let scratch = scratch.map(|buffer| device.memory.address(buffer)).transpose()?;
+        let zeroed = scratch
+            .filter(|_| *zeroed)
+            .map(|address| MemoryRange { address, bytes: scratch_bytes.next_multiple_of(4) as usize });
+        for (number, stated) in launches.iter().enumerate() {
+            let Some(entry) = self.entry(device, launch.module, &stated.entry)? else {
+                return Err(WorkerFailure::Build(missing_text(&stated.entry, &stated.entry)));
+            };
+            let mut args = args.clone();
+            if *is_list {
+                args.push(scratch.unwrap_or(0).to_le_bytes().to_vec());
+            }
+            for map in &stated.maps {
+                args.push(encoded(device, launch, map, scratch.map(|address| (address, *scratch_bytes)))?);
+            }
+            let zeroed = zeroed.filter(|_| number == 0);
+            steps.push(Step { zeroed, entry, shape: stated.shape, args, order: launch.order });
+        }
+        Ok(())
+    }
+
+    /// Runs the launch statement, once for an entry and dims, and checks what it asks for. This happens outside the timed
+    /// part of a launch. The module is loaded anew afterwards, so that the statement leaves nothing in its globals.
+    fn plan(&mut self, device: &mut Device, launch: &Launch) -> Result<Rc<Plan>, WorkerFailure> {
+        let key = (launch.module, launch.entry.clone(), launch.dims.clone());
+        if let Some(known) = self.plans.get(&key) {
+            return Ok(known.clone());
+        }
+        let found = self
+            .statement_kernel(device, launch.module, &launch.entry)?
+            .map_err(|missing| WorkerFailure::Build(missing_text(&launch.entry, &missing)))?;
+        let (out, bytes) = self.run_statement(device, launch, found)?;
+        let what = if found.is_list { "the launch list of" } else { "the launch statement of" };
+        let what = format!("{what} {}", launch.entry);
+        let read = if found.is_list {
+            launch_statement::read_list(&bytes)
+        } else {
+            launch_statement::read_single(&bytes, &launch.entry)
+        };
+        let statement =
+            read.map_err(|Refused { line, what: asked }| build(line, &format!("{what} asks for {asked}")))?;
+        let launched = self.check(device, launch.module, &statement, &what)?;
+        // From here on no launch gets it.
+        device.memory.fill(device.driver, out, POISON)?;
+        self.reload(device, launch.module)?;
+        let plan = Rc::new(Plan { statement, launched });
+        self.plans.insert(key, plan.clone());
+        Ok(plan)
+    }
+
+    /// Runs a launch statement. Returns the buffer of its result, and the result.
+    fn run_statement(
+        &mut self,
+        device: &mut Device,
+        launch: &Launch,
+        found: StatementKernel,
+    ) -> Result<(BufferId, Vec<u8>), DeviceError> {
+        let (result, bytes) = match found.is_list {
+            true => (&mut self.list_result, LIST_BYTES),
+            false => (&mut self.shape_result, SHAPE_BYTES),
+        };
+        let out = match *result {
+            Some(buffer) => buffer,
+            None => *result.insert(device.memory.allocate(device.driver, STATEMENT.into(), bytes)?),
+        };
+        device.memory.fill(device.driver, out, POISON)?;
+        device.memory.expect_launch();
+        let address = device.memory.address(out)?;
+        let info = [device.info.sms, device.info.max_shared_bytes, u32::from(device.info.emulated)];
+        let args = [
+            launch.dims.clone(),
+            info.iter().flat_map(|n| n.to_le_bytes()).collect(),
+            address.to_le_bytes().to_vec(),
+        ];
+        device.driver.launch(found.kernel, &Shape::default(), &args, ExecutionOrder::Forward)?;
+        let mut content = vec![0; bytes];
+        device.driver.download(address, &mut content)?;
+        Ok((out, content))
+    }
+
+    /// Refuses what this device cannot run. `what` names the statement.
+    fn check(
+        &mut self,
+        device: &mut Device,
+        module: ModuleId,
+        statement: &Statement,
+        what: &str,
+    ) -> Result<Launched, WorkerFailure> {
+        if let Some(memory) = device.driver.memory_bytes().filter(|memory| statement.scratch_bytes > *memory)
+        {
+            return Err(crash(
+                statement.line,
+                &format!(
+                    "{what} asks for {} bytes of scratch, and this device has {memory} bytes of memory. Lower \
+                     launches.scratch_bytes.",
+                    statement.scratch_bytes
+                ),
+            ));
+        }
+        let mut kernels = Vec::with_capacity(statement.launches.len());
+        for (number, stated) in (1..).zip(&statement.launches) {
+            let Some(entry) = self.entry(device, module, &stated.entry)? else {
+                let names = kernel_names(device, self.module(module)?.loaded)?;
+                let text = format!(
+                    "{what} names the kernel '{}' as its launch {number}, and the source has no extern \"C\" __global__ \
+                     void {}(…){names}",
+                    stated.entry, stated.entry
+                );
+                return Err(build(stated.line, &text));
+            };
+            check_shape(device, entry, stated, what)?;
+            let occupancy = device.driver.occupancy(entry, &stated.shape)?;
+            let (entry, shape, maps) = (stated.entry.clone(), stated.shape, stated.maps.len());
+            kernels.push(LaunchedKernel { entry, shape, occupancy, maps });
+        }
+        let Statement { is_list, scratch_bytes, zeroed, .. } = *statement;
+        Ok(Launched { kernels, is_list, scratch_bytes, zeroed })
+    }
+}
+
+/// The problem's arguments of a launch that follows.
+fn args(device: &mut Device, launch: &Launch) -> Result<Vec<Arg>, DeviceError> {
+    device.memory.expect_launch();
+    let arg = |arg: &LaunchArg| match arg {
+        LaunchArg::Buffer(id) => Ok(device.memory.address(*id)?.to_le_bytes().to_vec()),
+        LaunchArg::Value(bytes) => Ok(bytes.clone()),
+    };
+    launch.args.iter().map(arg).collect()
+}
+
+/// The bytes of a tensor map. `scratch` are the address and the bytes of the scratch buffer.
+fn encoded(
+    device: &mut Device,
+    launch: &Launch,
+    asked: &StatedMap,
+    scratch: Option<(u64, u64)>,
+) -> Result<Arg, WorkerFailure> {
+    let refused = |why: &str| {
+        let what =
+            format!("the launch statement of {} asks for a tensor map of {}", launch.entry, asked.tensor);
+        crash(asked.line, &format!("{what}, which cannot be made: {why}"))
+    };
+    let tensor = launch.tensors.iter().find(|tensor| tensor.name == asked.tensor);
+    let (address, bytes) = match (tensor, scratch) {
+        (Some(tensor), _) => match launch.args.get(tensor.arg) {
+            Some(LaunchArg::Buffer(buffer)) => (device.memory.address(*buffer)?, tensor.bytes()),
+            _ => return Err(refused("it is not in memory")),
+        },
+        (None, Some(scratch)) if asked.tensor == SCRATCH => scratch,
+        (None, _) => {
+            let names: Vec<&str> = launch.tensors.iter().map(|tensor| tensor.name.as_str()).collect();
+            let list = names.join(", ");
+            return Err(refused(&format!(
+                "there is no such tensor. There are: {list}; \"{SCRATCH}\" is the buffer of a list with scratch_bytes"
+            )));
+        }
+    };
+    let map =
+        tensor_maps::complete(asked, &Mapped { address, bytes, tensor }).map_err(|why| refused(&why))?;
+    device.driver.tensor_map(&map).map_err(|error| match error {
+        DeviceError::Kernel(why) => refused(&why),
+        other => other.into(),
+    })
+}
+
+/// Refuses a shape that this device cannot launch.
+fn check_shape(
+    device: &mut Device,
+    entry: Entry,
+    stated: &StatedLaunch,
+    what: &str,
+) -> Result<(), WorkerFailure> {
+    let StatedLaunch { shape, line, .. } = stated;
+    let refuse = |asked: String| Err(crash(*line, &format!("{what} asks for {asked}")));
+    if let Some(asked) = launch_statement::refusal(shape, device.info.max_shared_bytes) {
+        return refuse(asked);
+    }
+    if device.info.emulated && shape.has_clusters() {
+        let text = format!(
+            "{what} asks for clusters of {:?} blocks, and thread block clusters cannot run on the cpu device: set \
+             launch.cluster under #ifndef LAB_CPU, and let the kernel do without clusters there",
+            shape.cluster
+        );
+        return Err(build(*line, &text));
+    }
+    if shape.cooperative && !shape.has_clusters() {
+        let (threads, blocks) = (launch_statement::threads(shape), launch_statement::blocks(shape));
+        let each = device.driver.blocks_per_sm(entry, threads as u32, shape.shared_bytes)?;
+        let fit = u64::from(each) * u64::from(device.info.sms);
+        if blocks > fit {
+            return refuse(format!(
+                "a cooperative grid of {blocks} blocks, but only {fit} fit on this device at once \
+                 ({each} on each of {} multiprocessors)",
+                device.info.sms
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The kernels of a module, as the end of a sentence.
+fn kernel_names(device: &mut Device, loaded: u32) -> Result<String, DeviceError> {
+    let mut names = device.driver.kernels(loaded)?;
+    names.retain(|name| !name.starts_with("lab_launch"));
+    names.sort();
+    let more = if names.len() > NAMED { ", …" } else { "" };
+    names.truncate(NAMED);
+    Ok(if names.is_empty() {
+        String::new()
+    } else {
+        format!(". Its kernels are: {}{more}", names.join(", "))
+    })
+}
+
+/// What a kernel of a list gets differs from what a single kernel gets, so an error of its parameters says so.
+fn explained(error: DeviceError, is_list: bool) -> WorkerFailure {
+    match error {
+        DeviceError::Kernel(text) if is_list && text.contains("its signature with the problem's") => {
+            let text = text.trim_end_matches('.');
+            WorkerFailure::Crash(format!(
+                "{text}. In a launch list each kernel takes the problem's parameters, then the scratch pointer, then its \
+                 tensor maps."
+            ))
+        }
+        other => other.into(),
+    }
+}
+
+/// A failure that belongs to a line of the source; line 0 is unknown.
+fn at_line(line: u32, text: &str) -> String {
+    if line == 0 { text.to_owned() } else { format!("line {line}: {text}") }
+}
+
+fn build(line: u32, text: &str) -> WorkerFailure {
+    WorkerFailure::Build(at_line(line, text))
+}
+
+fn crash(line: u32, text: &str) -> WorkerFailure {
+    WorkerFailure::Crash(at_line(line, text))
+}

@@ -1,0 +1,95 @@
+//! The scratch buffers of launch lists.
+//!
+//! Each launch list of a window gets a buffer of its own, which is filled with a pattern before the window, so that no
+//! launch finds what an earlier one left. A scratch buffer that is zeroed is zeroed within the time of the list, so one
+//! buffer serves all lists of a window.
+
+use super::BufferId;
+use super::memory::Memory;
+use lab_device::{DeviceError, Driver, POISONS};
+use std::hash::{BuildHasher, RandomState};
+
+/// Bytes of scratch buffers that are kept if the device does not tell how much memory it has.
+const KEPT: u64 = 1 << 30;
+
+/// The scratch buffers that exist, for all modules and cases.
+#[derive(Default)]
+pub struct ScratchPool {
+    /// Bytes of a buffer, and the buffer.
+    buffers: Vec<(usize, BufferId)>,
+    /// Counts the fills, so that the patterns take turns.
+    fills: usize,
+}
+
+impl ScratchPool {
+    /// Returns up to `count` buffers of this size, at least one, named `name` in messages. Buffers of other sizes are freed
+    /// where there would be too many bytes otherwise. Fails if the device has no memory for one.
+    pub fn take(
+        &mut self,
+        driver: &mut dyn Driver,
+        memory: &mut Memory,
+        name: &str,
+        bytes: usize,
+        count: usize,
+    ) -> Result<Vec<BufferId>, DeviceError> {
+        let kept = driver.memory_bytes().map_or(KEPT, |all| all / 4);
+        let count = ((kept / (bytes as u64).max(1)) as usize).clamp(1, count.max(1));
+        let others: u64 =
+            self.buffers.iter().filter(|(size, _)| *size != bytes).map(|(size, _)| *size as u64).sum();
+        if others + (bytes * count) as u64 > kept {
+            self.free_others(driver, memory, bytes)?;
+        }
+        let mut taken: Vec<BufferId> = self.of_size(bytes).take(count).collect();
+        while taken.len() < count {
+            let allocated = memory.allocate(driver, name.to_owned(), bytes).or_else(|_| {
+                self.free_others(driver, memory, bytes)?;
+                memory.allocate(driver, name.to_owned(), bytes)
+            });
+            match allocated {
+                Ok(buffer) => {
+                    self.buffers.push((bytes, buffer));
+                    taken.push(buffer);
+                }
+                Err(error) if taken.is_empty() => return Err(error),
+                Err(_) => break,
+            }
+        }
+        for buffer in &taken {
+            memory.rename(*buffer, name)?;
+        }
+        Ok(taken)
+    }
+
+    /// Fills a buffer with a pattern that a kernel cannot take for a result.
+    pub fn poison(
+        &mut self,
+        driver: &mut dyn Driver,
+        memory: &mut Memory,
+        buffer: BufferId,
+    ) -> Result<(), DeviceError> {
+        if self.fills == 0 {
+            self.fills = 1 + RandomState::new().hash_one("fills") as usize % POISONS.len();
+        }
+        self.fills += 1;
+        memory.fill(driver, buffer, POISONS[self.fills % POISONS.len()])
+    }
+
+    fn of_size(&self, bytes: usize) -> impl Iterator<Item = BufferId> {
+        self.buffers.iter().filter(move |(size, _)| *size == bytes).map(|(_, buffer)| *buffer)
+    }
+
+    fn free_others(
+        &mut self,
+        driver: &mut dyn Driver,
+        memory: &mut Memory,
+        bytes: usize,
+    ) -> Result<(), DeviceError> {
+        let (same, others): (Vec<_>, Vec<_>) = self.buffers.drain(..).partition(|(size, _)| *size == bytes);
+        self.buffers = same;
+        if !others.is_empty() {
+            // What launches did there is noted before the memory is gone.
+            memory.check(driver)?;
+        }
+        others.into_iter().try_for_each(|(_, buffer)| memory.free(driver, buffer))
+    }
+}
