@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn bmf_has_a_value_with_bounds_for_each_workload_and_for_the_mean() {
-        let text =
+        let read =
             bmf(&bench(&[&[("batch=1", 7.0), ("batch=64", 31.0)], &[("batch=1", 9.0), ("batch=64", 33.0)]]));
         let wanted = json!({
             "kernel.cu mean": { "latency": { "value": 20000.0, "lower_value": 19000.0, "upper_value": 21000.0 } },
