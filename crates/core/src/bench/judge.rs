@@ -37,7 +37,7 @@ pub struct Judged<'a> {
 /// How a run ended.
 pub enum JudgedRun {
     /// With a verdict on the kernel.
-    Ended(BenchRun),
+    Ended(Box<BenchRun>),
     /// It was ended from outside.
     Interrupted,
     /// Without a verdict on these bytes, for this reason.
@@ -99,9 +99,13 @@ impl Judged<'_> {
         Ok(match verdict.outcome {
             Outcome::Void if ending == Ending::Superseded => JudgedRun::Interrupted,
             Outcome::Void | Outcome::NotJudged => JudgedRun::NotJudged(verdict.why),
-            Outcome::Pass | Outcome::Fail | Outcome::Crash => {
-                JudgedRun::Ended(self.record(number, started, began.elapsed(), follow.report(), verdict))
-            }
+            Outcome::Pass | Outcome::Fail | Outcome::Crash => JudgedRun::Ended(Box::new(self.record(
+                number,
+                started,
+                began.elapsed(),
+                follow.report(),
+                verdict,
+            ))),
         })
     }
 
@@ -169,6 +173,7 @@ impl Judged<'_> {
         command.arg(format!("--when={}", When::Keep));
         if let Some(discipline) = self.start.discipline {
             command.arg("--bench");
+            command.arg(format!("--when={}", When::Keep));
             command.arg(format!("--trials={}", discipline.trials));
             command.arg(format!("--iterations={}", discipline.iterations));
             command.arg(format!("--warm-up={}", discipline.warm_up));

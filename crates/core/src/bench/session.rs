@@ -167,7 +167,7 @@ impl<'a> Session<'a> {
             };
             let mut progress = |report| tell(BenchEvent::Progress(number, report));
             let run = match judged.run(number, &self.open, control, &mut progress)? {
-                JudgedRun::Ended(run) => run,
+                JudgedRun::Ended(run) => *run,
                 JudgedRun::Interrupted => return Ok(Ended::Interrupted),
                 JudgedRun::NotJudged(why) => return Ok(Ended::NotJudged(why)),
             };
