@@ -2,10 +2,12 @@
 #![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
 #![allow(clippy::unwrap_used)]
 
+mod bench;
 mod check;
 mod delayed;
 mod faults;
 mod indexed;
+mod objectives;
 mod planted;
 mod problems;
 mod rmsnorm;

@@ -90,9 +90,7 @@ fn copies_are_judged(columns: &Columns) {
     copies(columns, "true").judge().expect(Exit::Passed);
     for left_out in [3, 1000] {
         let judged = copies(columns, &format!("i != {left_out}")).judge();
-        judged
-            .expect(Exit::Wrong)
-            .expect_in("first_failure", &format!("never wrote y0[{left_out}], expected "));
+        judged.expect(Exit::Wrong).expect_in("first_failure", "never wrote y");
         for i in 0..columns.len() {
             let unwritten = judged.value(&format!("y{i}_unwritten"));
             assert!(!unwritten.starts_with("0 "), "{:?} in\n{}", columns[i], judged.log);

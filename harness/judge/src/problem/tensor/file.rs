@@ -6,6 +6,7 @@ mod text;
 mod tolerance;
 
 use super::expression::Expression;
+use super::objective::{Figure, Objective};
 use super::planted::{PlantedText, Planting};
 use super::spec::{ProblemSpec, TensorRole, TensorSpec};
 use super::values_text::NpyFiles;
@@ -46,7 +47,7 @@ impl ProblemFile {
         let optional = |key: &str, text: &Option<String>| {
             text.as_deref().map(|text| expression(key, text)).transpose().map_err(|e| e.within(key))
         };
-        let samples = expression("objective.samples", &self.objective.samples);
+        let samples = expression("objective.samples", self.samples()?);
         let counts = ParsedCounts {
             samples: samples.map_err(|e| e.within("samples").within("objective"))?,
             bytes: optional("bytes", &self.bytes)?,
@@ -56,6 +57,7 @@ impl ProblemFile {
         let cases = self.cases(&tensors, &counts)?;
         self.check_drawn(&tensors, &counts)?;
         let tensors = tensors.into_iter().map(|t| t.tensor).collect();
+        let objective = Objective { figure: self.objective.measure, aggregate: self.objective.aggregate };
         Ok(ProblemSpec {
             name: self.name,
             dims: self.dims,
@@ -65,6 +67,7 @@ impl ProblemFile {
             cpu_max_cells: self.cpu_max_cells,
             graph: self.graph.unwrap_or(true),
             cache: self.cache,
+            objective,
         })
     }
 
@@ -78,6 +81,25 @@ impl ProblemFile {
             steps => format!("{steps}: it must be from 1 to {MOST_STEPS}"),
         };
         Err(KeyError::new(format!("steps: {what}")).within("steps"))
+    }
+
+    /// The expression for the samples of a launch. A launch is one sample if something else is the measure and nothing is
+    /// said.
+    fn samples(&self) -> Result<&str, KeyError> {
+        let within = |error: &str, key: &str| Err(KeyError::new(error).within(key).within("objective"));
+        match (self.objective.measure, self.objective.samples.as_deref()) {
+            (Figure::Tflops, _) if self.flops.is_none() => within(
+                "objective.measure: tflops needs the operations of a launch, as in flops = \"2 * m * n * k\" at the top",
+                "measure",
+            ),
+            (_, Some(samples)) => Ok(samples),
+            (Figure::Samples, None) => within(
+                "objective.samples is missing: say how many samples one launch counts, as in samples = \"rows\", or choose \
+                 another measure: time, tflops, gbps",
+                "samples",
+            ),
+            (_, None) => Ok("1"),
+        }
     }
 
     /// The names that expressions may use.

@@ -2,6 +2,7 @@
 //! is explained in kernels/README.md.
 
 mod case_data;
+mod device_memory;
 mod drawn_shapes;
 mod dump;
 mod expression;
@@ -10,6 +11,7 @@ mod input_values;
 mod launcher;
 mod npy;
 mod number;
+mod objective;
 mod outcomes;
 mod planted;
 mod reference;
@@ -29,7 +31,9 @@ use case_data::{Ahead, CaseData, Part, draw, planted_sets, sets};
 use input_values::InputValues;
 use lab_device::{DeviceInfo, ExecutionOrder};
 use lab_protocol::When;
+use lab_protocol::report::JudgedWorkloads;
 use launcher::CaseLauncher;
+use objective::Figure;
 use outcomes::{CaseOutcome, CaseOutcomes};
 use reference::ReferenceKernel;
 use resident::{AcceptedOutputs, Resident, TimedCases};
@@ -52,6 +56,7 @@ pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
         text: text.to_owned(),
         spec: Rc::new(spec),
         when: When::default(),
+        judged: None,
         reference: None,
         chosen: Vec::new(),
         ahead: Ahead::default(),
@@ -70,6 +75,8 @@ struct TensorProblem {
     spec: Rc<ProblemSpec>,
     /// The occasion whose workloads are judged.
     when: When,
+    /// How many were judged, once all were.
+    judged: Option<JudgedWorkloads>,
     reference: Option<ReferenceKernel>,
     /// The cases that this device runs, as indices into the spec's.
     chosen: Vec<usize>,
@@ -96,6 +103,10 @@ impl Problem for TensorProblem {
         self.when = when;
     }
 
+    fn judged_workloads(&self) -> Option<JudgedWorkloads> {
+        self.judged
+    }
+
     /// Values are drawn anew in every run. Every workload is checked, whatever its `when`, and so are the shapes that
     /// problem.toml says how to draw.
     fn use_held_out_inputs(&mut self, seed: u64, _sealed: usize) -> Result<HeldOutUse, Stop> {
@@ -105,7 +116,6 @@ impl Problem for TensorProblem {
     }
 
     fn prepare(&mut self, cx: &mut ProblemContext, _worker: &mut Worker) -> Result<(), Stop> {
-        self.reference = Some(ReferenceKernel::start(&self.spec, &self.folder, cx)?);
         let limit = if cx.device.emulated { self.spec.cpu_max_cells } else { None };
         let small = |case: &Case| limit.is_none_or(|limit| case.cells() <= limit);
         let cases = || self.spec.cases.iter().enumerate().filter(|(_, case)| case.when <= self.when);
@@ -121,6 +131,9 @@ impl Problem for TensorProblem {
                 self.chosen.len(),
             ))?;
         }
+        device_memory::check(&self.spec, &self.chosen, cx.device)
+            .map_err(|error| error.stop(&self.path(), &self.text))?;
+        self.reference = Some(ReferenceKernel::start(&self.spec, &self.folder, cx)?);
         for fixed in self.fixed_inputs() {
             cx.out.caveat(format_args!("{fixed}"))?;
         }
@@ -171,6 +184,10 @@ impl Problem for TensorProblem {
     ) -> Result<Correctness, Stop> {
         for entry in self.spec.entries() {
             worker.require_entry(module, entry)?;
+        }
+        // Without this line the measure is throughput_sps, as lab.toml has it.
+        if self.spec.objective.figure != Figure::Samples {
+            cx.out.line("objective", self.spec.objective.figure.key())?;
         }
         let mut outcomes = CaseOutcomes::new(&self.chosen);
         let mut present = None;
@@ -264,12 +281,13 @@ impl Problem for TensorProblem {
 }
 
 impl TensorProblem {
-    /// Writes how many of the file's workloads, each in each of its types, were judged, and how many extremes their inputs held.
-    fn write_judged(&self, cx: &mut ProblemContext) -> Result<(), Stop> {
+    /// Notes how many of the file's workloads, each in each of its types, were judged, and writes how many extremes their inputs
+    /// held.
+    fn note_judged(&mut self, cx: &mut ProblemContext) -> Result<(), Stop> {
         let is_workload = |case: &Case| case.origin == Origin::Workload;
         let judged = self.chosen.iter().filter(|index| is_workload(&self.spec.cases[**index])).count();
-        let all = self.spec.cases.iter().filter(|case| is_workload(case)).count();
-        cx.out.line("workloads", format_args!("{judged} of={all} when={}", self.when))?;
+        let of = self.spec.cases.iter().filter(|case| is_workload(case)).count();
+        self.judged = Some(JudgedWorkloads { judged, of, when: self.when });
         let sets = |index: &usize| planted_sets(&self.spec, &self.spec.cases[*index], cx.device, cx.seed);
         let (planted, left_out) =
             self.chosen.iter().map(sets).fold((0, 0), |(planted, left_out), sets| {
@@ -331,7 +349,7 @@ impl TensorProblem {
             }
         }
         cx.out.progress(self.chosen.len() as u64, self.chosen.len() as u64)?;
-        self.write_judged(cx)?;
+        self.note_judged(cx)?;
         Ok(tally.verdict())
     }
 

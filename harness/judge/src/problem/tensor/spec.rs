@@ -1,6 +1,7 @@
 //! A checked tensor problem: every name is known, and every shape is a number.
 
 use super::input_values::InputValues;
+use super::objective::Objective;
 use super::planted::Planting;
 use crate::dtype::Dtype;
 use crate::gates::Tolerance;
@@ -24,6 +25,7 @@ pub struct ProblemSpec {
     pub graph: bool,
     /// What is in the L2 cache when a timed launch begins.
     pub cache: CacheState,
+    pub objective: Objective,
 }
 
 /// A tensor.
@@ -52,10 +54,12 @@ pub enum TensorRole {
 }
 
 /// A workload in one type, in which every extent is a number.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Case {
     /// As in `rows=3 cols=257 T=f16`.
     pub label: String,
+    /// The table of problem.toml that says its dims, as in `workload`, and its place among these tables, from 0.
+    pub table: (&'static str, usize),
     pub entry: String,
     pub dims: Vec<i32>,
     /// In the order of the spec's tensors.
@@ -75,9 +79,10 @@ pub struct Case {
 }
 
 /// Which table of problem.toml a case comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
     /// `[[workload]]`
+    #[default]
     Workload,
     /// `[[held_out]]`
     HeldOut,

@@ -3,6 +3,7 @@
 use super::super::drawn_shapes::{self, DrawnShapes, Extents};
 use super::super::expression::Expression;
 use super::super::number::Variables;
+use super::super::objective::Figure;
 use super::super::planted::Planting;
 use super::super::spec::{Case, CaseTensor, Origin, TensorRole};
 use super::super::suggest::suggest;
@@ -272,10 +273,21 @@ impl ProblemFile {
             counted => counted,
         };
         let samples = samples.map_err(|e| e.within("samples").within("objective"))?;
+        let needed = match self.objective.measure {
+            Figure::Tflops => Some(("flops", flops.unwrap_or(0.0))),
+            Figure::Gbps => Some(("bytes", bytes)),
+            Figure::Samples | Figure::Time => None,
+        };
+        if let Some((key, _)) = needed.filter(|(_, amount)| *amount <= 0.0) {
+            let what =
+                format!("{name}: {key} is 0, so that it has no rate: objective.measure needs more than 0");
+            return Err(KeyError::new(what).within(key));
+        }
         let label: Vec<String> =
             words(&self.dims, dims).into_iter().chain(dtype.map(|d| format!("T={d}"))).collect();
         Ok(Case {
             label: label.join(" "),
+            table: (workload.key, workload.number),
             entry: self.entry.replace("{T}", dtype.map_or("", Dtype::word)),
             dims: dims.clone(),
             tensors: shaped,

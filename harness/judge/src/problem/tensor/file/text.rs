@@ -2,12 +2,14 @@
 
 use super::super::drawn_shapes::{DrawnShapes, Extents};
 use super::super::number::NumberText;
+use super::super::objective::Figure;
 use super::super::planted::PlantedText;
 use super::super::spec::TensorRole;
 use super::super::values_text::{NpyFiles, ValuesText};
 use crate::dtype::Dtype;
 use crate::probe::bounds::CacheState;
 use lab_protocol::When;
+use lab_stats::aggregate::Aggregate;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -130,7 +132,12 @@ fn all() -> NumberText {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ObjectiveText {
-    pub samples: String,
+    /// Needed if the measure is samples per second.
+    pub samples: Option<String>,
+    #[serde(default)]
+    pub measure: Figure,
+    #[serde(default)]
+    pub aggregate: Aggregate,
 }
 
 #[derive(Clone, Deserialize)]
