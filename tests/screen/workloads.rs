@@ -1,6 +1,6 @@
 //! Many workloads: the pane Workloads in Bench and in Results, and a result that is mixed.
 
-use super::stories::check_at;
+use super::states::check_at;
 use super::world::World;
 
 /// Three workloads, of which the second is slower.
@@ -89,7 +89,11 @@ fn the_workloads_of_an_experiment_stand_beside_its_details() {
     let mut world = world();
     world.tell("press c; type mixed on purpose; press enter; press 3");
     let words = world.words();
-    assert!(words.contains("Workloads") && words.contains("rows=4096 cols=4096 T=f32"), "{}", world.screen(160, 45));
+    assert!(
+        words.contains("Workloads") && words.contains("rows=4096 cols=4096 T=f32"),
+        "{}",
+        world.screen(160, 45)
+    );
     check_at("workloads_in_results", &mut world, &[(160, 45), (210, 50), (100, 30)]);
     // `o` sorts the table that has the focus.
     world.tell("press tab tab; press o");
