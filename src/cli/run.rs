@@ -187,6 +187,7 @@ fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: Vec<Stri
     }
     let mut lines = vec![String::new(), text];
     lines.extend(verdict.slower_workloads().map(|slower| format!("  {slower}")));
+    lines.extend(verdict.left_workloads().map(|left| format!("  {left}")));
     lines.extend(more);
     lines.extend(verdict.caveats.iter().map(|caveat| format!("  caveat: {caveat}")));
     let this = project.argument.clone() + &by_number(project, record);

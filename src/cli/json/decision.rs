@@ -8,7 +8,7 @@ use lab_core::run::experiment::Row;
 use lab_core::run::record::{HeldOut, Record};
 use lab_core::run::verdict::Outcome;
 use lab_core::store::RunStore;
-use lab_protocol::report::Measure;
+use lab_protocol::report::{JudgedWorkloads, Measure};
 use serde::Serialize;
 
 /// How a run was decided, or that it was left to the user.
@@ -41,6 +41,7 @@ struct HeldOutReport {
     why: String,
     sealed_runs: Option<u32>,
     objective: Option<Measure>,
+    judged_workloads: Option<JudgedWorkloads>,
     caveats: Vec<String>,
 }
 
@@ -106,6 +107,7 @@ impl From<&HeldOut> for HeldOutReport {
             why: check.why.clone(),
             sealed_runs: check.sealed_runs,
             objective: check.measured.map(|figures| figures.objective),
+            judged_workloads: check.judged_workloads(),
             caveats: check.caveats.clone(),
         }
     }

@@ -169,6 +169,8 @@ impl Judged<'_> {
             .write(project, &tree)
             .map_err(|e| io::Error::new(e.kind(), format!("cannot write the snapshot of the files: {e}")))?;
         let mut command = spec.judge(project, &tree);
+        // A bench is about every workload, whatever occasion problem.toml gives it.
+        command.arg(format!("--when={}", When::Keep));
         if let Some(discipline) = self.start.discipline {
             command.arg("--bench");
             command.arg(format!("--when={}", When::Keep));

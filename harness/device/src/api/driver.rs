@@ -290,8 +290,4 @@ pub trait Driver {
     fn kernels(&mut self, _module: u32) -> Result<Vec<String>, DeviceError> {
         Ok(Vec::new())
     }
-    /// Bytes of the device's memory; `None` where that is unknown.
-    fn memory_bytes(&self) -> Option<u64> {
-        None
-    }
 }

@@ -26,7 +26,7 @@ use crate::sink::SharedSink;
 use crate::telemetry::TelemetryMonitor;
 use crate::worker::{Launched, LaunchedKernel, ModuleId, Worker};
 use lab_device::{Built, DeviceInfo, Occupancy};
-use lab_protocol::report::{Report, Severity, Stage, Writer};
+use lab_protocol::report::{JudgedWorkloads, Report, Severity, Stage, Writer};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -128,6 +128,9 @@ pub fn run(
     out.stage(Stage::Verify)?;
     let module = worker.load(&image.path)?;
     let mut verdict = env.verify(problem, &mut builder, out, &mut worker, module)?;
+    if let Some(JudgedWorkloads { judged, of, when }) = problem.judged_workloads() {
+        out.line("workloads", format_args!("{judged} of={of} when={when}"))?;
+    }
     let mut timed_problem = None;
     if let Some(held_out) = held_out {
         let mut sealed = SealedCheck { env: &mut env, builder: &mut builder, worker: &mut worker, module };

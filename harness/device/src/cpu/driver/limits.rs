@@ -29,7 +29,15 @@ pub fn sms(variable: Option<OsString>) -> Result<u32, DeviceError> {
     })
 }
 
-/// Returns the bytes of memory of the device: that of this machine, or less. `variable` is the value of LAB_CPU_MEMORY_MIB.
+/// Returns the bytes of memory of this machine, or of this container where it has a limit.
+fn memory_bytes() -> u64 {
+    let info = rustix::system::sysinfo();
+    let machine = (info.totalram as u64).saturating_mul(u64::from(info.mem_unit));
+    let container = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
+    container.and_then(|text| text.trim().parse().ok()).map_or(machine, |limit: u64| limit.min(machine))
+}
+
+/// Returns the bytes of memory of the device: that of the machine or container, or less. `variable` is the value of LAB_CPU_MEMORY_MIB.
 pub fn memory(variable: Option<OsString>) -> Result<u64, DeviceError> {
     let all = memory_bytes();
     let Some(text) = variable else { return Ok(all) };
@@ -40,14 +48,6 @@ pub fn memory(variable: Option<OsString>) -> Result<u64, DeviceError> {
             text.display()
         ))
     })
-}
-
-/// Returns the bytes of memory of this machine, or of this container where it has a limit.
-fn memory_bytes() -> u64 {
-    let info = rustix::system::sysinfo();
-    let machine = (info.totalram as u64).saturating_mul(u64::from(info.mem_unit));
-    let container = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
-    container.and_then(|text| text.trim().parse().ok()).map_or(machine, |limit: u64| limit.min(machine))
 }
 
 /// Returns how many blocks of this shape one multiprocessor holds at once. Does not count static shared memory,

@@ -94,10 +94,6 @@ impl Driver for CpuDriver {
         Ok(self.module(module)?.names())
     }
 
-    fn memory_bytes(&self) -> Option<u64> {
-        Some(self.info.memory_bytes)
-    }
-
     fn alloc(&mut self, bytes: usize) -> Result<u64, DeviceError> {
         let out_of_memory = || {
             DeviceError::Driver(format!(

@@ -3,7 +3,7 @@
 use super::digest::Digester;
 use super::refusal::DeviceLimits;
 use super::{Allocations, CudaDriver, Staging};
-use crate::api::{DeviceError, DeviceInfo, Driver};
+use crate::api::{DeviceError, DeviceInfo};
 use crate::cuda::devices::{self, check};
 use crate::cuda::ffi;
 use cudarc::driver::sys::{CUdevice, CUdevice_attribute as Attribute, CUlimit, CUstream_flags};
@@ -60,7 +60,7 @@ impl CudaDriver {
             // lines refuses the limit.
             ffi::cuCtxSetLimit(CUlimit::CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0);
         }
-        opened.info.memory_bytes = opened.memory_bytes().unwrap_or(0);
+        opened.info.memory_bytes = Allocations::device_memory() as u64;
         opened.staging = Some(Staging::new()?);
         opened.digester = Digester::load(limits);
         Ok(opened)

@@ -27,6 +27,7 @@ use crate::worker::{ModuleId, Worker};
 use case_data::{Ahead, CaseData, Part, draw, planted_sets, sets};
 use lab_device::{DeviceInfo, ExecutionOrder};
 use lab_protocol::When;
+use lab_protocol::report::JudgedWorkloads;
 use launcher::CaseLauncher;
 use objective::Figure;
 use outcomes::{CaseOutcome, CaseOutcomes};
@@ -51,6 +52,7 @@ pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
         text: text.to_owned(),
         spec: Rc::new(spec),
         when: When::default(),
+        judged: None,
         reference: None,
         chosen: Vec::new(),
         ahead: Ahead::default(),
@@ -69,6 +71,8 @@ struct TensorProblem {
     spec: Rc<ProblemSpec>,
     /// The occasion whose workloads are judged.
     when: When,
+    /// How many were judged, once all were.
+    judged: Option<JudgedWorkloads>,
     reference: Option<ReferenceKernel>,
     /// The cases that this device runs, as indices into the spec's.
     chosen: Vec<usize>,
@@ -93,6 +97,10 @@ impl Problem for TensorProblem {
 
     fn use_workloads(&mut self, when: When) {
         self.when = when;
+    }
+
+    fn judged_workloads(&self) -> Option<JudgedWorkloads> {
+        self.judged
     }
 
     /// Values are drawn anew in every run. Every workload is checked, whatever its `when`, and so are the shapes that
@@ -266,12 +274,13 @@ impl Problem for TensorProblem {
 }
 
 impl TensorProblem {
-    /// Writes how many of the file's workloads, each in each of its types, were judged, and how many extremes their inputs held.
-    fn write_judged(&self, cx: &mut ProblemContext) -> Result<(), Stop> {
+    /// Notes how many of the file's workloads, each in each of its types, were judged, and writes how many extremes their inputs
+    /// held.
+    fn note_judged(&mut self, cx: &mut ProblemContext) -> Result<(), Stop> {
         let is_workload = |case: &Case| case.origin == Origin::Workload;
         let judged = self.chosen.iter().filter(|index| is_workload(&self.spec.cases[**index])).count();
-        let all = self.spec.cases.iter().filter(|case| is_workload(case)).count();
-        cx.out.line("workloads", format_args!("{judged} of={all} when={}", self.when))?;
+        let of = self.spec.cases.iter().filter(|case| is_workload(case)).count();
+        self.judged = Some(JudgedWorkloads { judged, of, when: self.when });
         let sets = |index: &usize| planted_sets(&self.spec, &self.spec.cases[*index], cx.device, cx.seed);
         let (planted, left_out) =
             self.chosen.iter().map(sets).fold((0, 0), |(planted, left_out), sets| {
@@ -333,7 +342,7 @@ impl TensorProblem {
             }
         }
         cx.out.progress(self.chosen.len() as u64, self.chosen.len() as u64)?;
-        self.write_judged(cx)?;
+        self.note_judged(cx)?;
         Ok(tally.verdict())
     }
 
