@@ -4,13 +4,14 @@ mod progress;
 mod text;
 
 use super::interrupt::end_on_signals;
-use super::json::bench::{BenchReport, as_export};
+use super::json::bench::{BenchReport, as_export, as_text};
 use super::{JsonArg, KernelArg, answer, code, complain, failed, open, say};
 use crate::confinement;
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 use lab_core::bench::{
-    Bench, BenchEvent, BenchId, BenchRequest, BenchStore, Discipline, Ended, NotBenched, Session, export,
+    Bench, BenchEvent, BenchId, BenchRequest, BenchState, BenchStore, Discipline, Ended, NotBenched, Session,
+    export,
 };
 use lab_core::project::Project;
 use lab_core::run::Reason;
@@ -121,12 +122,12 @@ pub fn main(options: &BenchArgs) -> ExitCode {
     };
     if let Some(shown) = options.show {
         return match find(&project, shown) {
-            Ok(bench) => report(&project, options, &bench, None),
+            Ok(bench) => report(&project, options, &BenchState::found(bench)),
             Err(error) => failed(&format!("{error:#}"), Exit::Usage),
         };
     }
     match measure(&project, options) {
-        Ok((bench, ended)) => report(&project, options, &bench, Some(&ended)),
+        Ok(state) => report(&project, options, &state),
         Err(error) => failed(&error.to_string(), error.exit()),
     }
 }
@@ -164,7 +165,7 @@ fn find(project: &Project, shown: Shown) -> Result<Bench> {
     }
 }
 
-fn measure(project: &Project, options: &BenchArgs) -> Result<(Bench, Ended), NotBenched> {
+fn measure(project: &Project, options: &BenchArgs) -> Result<BenchState, NotBenched> {
     let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
     end_on_signals(control.clone())?;
     let spec = RunSpec {
@@ -188,7 +189,8 @@ fn measure(project: &Project, options: &BenchArgs) -> Result<(Bench, Ended), Not
         BenchEvent::Ended(run) => progress.ended(run),
     });
     progress.clear();
-    Ok((session.bench, ended?))
+    let ended = Some(ended?);
+    Ok(BenchState { wanted: session.wanted, bench: session.bench, ended })
 }
 
 /// Says on stderr what begins or goes on, and by which discipline.
@@ -210,21 +212,22 @@ fn complain_of_begin(session: &Session) {
     complain(&format!("{begun}: {} runs, {discipline}", session.wanted));
 }
 
-/// Prints the bench and writes the export. `ended` is how measuring ended; `None` if nothing was measured.
-fn report(project: &Project, options: &BenchArgs, bench: &Bench, ended: Option<&Ended>) -> ExitCode {
-    let exit = ended.map_or(Exit::Passed, |ended| exit_of(bench, ended));
-    let report = BenchReport::of(project, bench, ended);
+/// Prints the bench and writes the export.
+fn report(project: &Project, options: &BenchArgs, state: &BenchState) -> ExitCode {
+    let bench = &state.bench;
+    let exit = state.ended.as_ref().map_or(Exit::Passed, |ended| exit_of(bench, ended));
+    let report = BenchReport::of(project, state);
     if let Some(format) = options.export {
         let text = match format {
             Format::Json => as_export(exit, &report),
             Format::Csv => export::csv(bench),
             Format::Md => export::markdown(bench),
-            Format::Bmf => export::bmf(bench),
+            Format::Bmf => as_text(&export::bmf(bench)),
         };
         match &options.output {
             None => {
                 say_lines(text.trim_end_matches('\n'));
-                text::lines(project, bench, ended).iter().for_each(|line| complain(line));
+                text::lines(project, state).iter().for_each(|line| complain(line));
                 return code(exit);
             }
             Some(file) => {
@@ -245,7 +248,7 @@ fn report(project: &Project, options: &BenchArgs, bench: &Bench, ended: Option<&
     if options.json.json {
         return answer(exit, report);
     }
-    text::lines(project, bench, ended).iter().for_each(|line| say(line));
+    text::lines(project, state).iter().for_each(|line| say(line));
     if let Some(file) = &options.output {
         say(&format!("  the export is in {}", file.display()));
     }

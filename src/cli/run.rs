@@ -171,12 +171,13 @@ fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: Vec<Stri
     if !verdict.why.is_empty() {
         text += &format!("  {}", verdict.why);
     }
-    if let Some(measure) = verdict.objective {
-        let unit = match &project.config.objective {
-            Objective::Throughput => "sps",
-            other => other.name(),
+    if let Some(figure) = verdict.figure(&project.config.objective) {
+        // A time that lab.toml names is called by its key, as ever.
+        let unit = match (&figure.objective, &verdict.chosen) {
+            (Objective::KernelTime, None) => "kernel_us".to_owned(),
+            _ => figure.unit().to_string(),
         };
-        text += &format!("  {} {unit}", figures::figure(measure.value));
+        text += &format!("  {} {unit}", figures::figure(figure.measure.value));
     }
     if let Some(change) = verdict.change {
         text += &format!("  {change} vs {}", change.against());
@@ -185,6 +186,8 @@ fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: Vec<Stri
         text += "  (emulated: its times say nothing about a GPU)";
     }
     let mut lines = vec![String::new(), text];
+    lines.extend(verdict.slower_workloads().map(|slower| format!("  {slower}")));
+    lines.extend(verdict.left_workloads().map(|left| format!("  {left}")));
     lines.extend(more);
     lines.extend(verdict.caveats.iter().map(|caveat| format!("  caveat: {caveat}")));
     let this = project.argument.clone() + &by_number(project, record);

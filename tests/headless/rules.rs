@@ -49,7 +49,7 @@ fn a_change_of_the_rules_is_a_commit_and_a_row_of_its_own() {
     let lab = changed_kernel();
     edit(&lab, REFERENCE, "//", "// Another one.\n//");
     lab.write(PROBLEM, lab.read(PROBLEM) + "# looser\n");
-    edit(&lab, "lab.toml", "time_limit_s = 20", "time_limit_s = 30");
+    edit(&lab, "lab.toml", "time_limit_s = 300", "time_limit_s = 400");
     lab.write("notes.txt", "not of the rules\n");
     lab_with_cache(&lab, "run").is(0);
     lab_with_cache(&lab, "keep -m x").is(1).says(

@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use std::fs;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
-use support::{Bench, WATCHDOG};
+use support::{Bench, patience};
 
 /// The harness prints the kernel and the problem file that it was given.
 const SHOWS: &str = "cat \"$4\" \"$2/problem.toml\"; echo 'correctness: pass'";
@@ -108,7 +108,7 @@ fn what_the_watcher_read_is_what_the_run_records() {
     let files = [Some("// saved\n".to_owned()), Some("# of the script\n".to_owned())];
     write(&bench, &files);
     let inputs = loop {
-        match events.recv_timeout(WATCHDOG).expect("an event comes") {
+        match events.recv_timeout(patience()).expect("an event comes") {
             WatchEvent::Changed { inputs, .. } => break inputs,
             WatchEvent::RepositoryChanged => {}
             WatchEvent::Problem(why) => panic!("{why}"),

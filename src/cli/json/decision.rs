@@ -9,7 +9,7 @@ use lab_core::run::experiment::{Row, Status};
 use lab_core::run::record::{HeldOut, Record};
 use lab_core::run::verdict::Outcome;
 use lab_core::store::{RunIndex, RunStore};
-use lab_protocol::report::Measure;
+use lab_protocol::report::{JudgedWorkloads, Measure};
 use serde::Serialize;
 
 /// What stands when a decision is refused.
@@ -79,6 +79,7 @@ struct HeldOutReport {
     why: String,
     sealed_runs: Option<u32>,
     objective: Option<Measure>,
+    judged_workloads: Option<JudgedWorkloads>,
     caveats: Vec<String>,
 }
 
@@ -144,6 +145,7 @@ impl From<&HeldOut> for HeldOutReport {
             why: check.why.clone(),
             sealed_runs: check.sealed_runs,
             objective: check.measured.map(|figures| figures.objective),
+            judged_workloads: check.judged_workloads(),
             caveats: check.caveats.clone(),
         }
     }

@@ -37,9 +37,13 @@ pub fn write_answer(
     error: Option<&str>,
     rest: impl Serialize,
 ) -> io::Result<()> {
-    let answer = Answer { schema_version: SCHEMA_VERSION, command, exit_code, error, rest };
+    write_value(out, &Answer { schema_version: SCHEMA_VERSION, command, exit_code, error, rest })
+}
+
+/// Writes any value as JSON in several lines, with the same characters escaped.
+pub fn write_value(out: impl Write, value: &impl Serialize) -> io::Result<()> {
     let mut out = Serializer::with_formatter(out, Printable(PrettyFormatter::new()));
-    answer.serialize(&mut out)?;
+    value.serialize(&mut out)?;
     let mut out = out.into_inner();
     out.write_all(b"\n")?;
     out.flush()

@@ -31,8 +31,12 @@ pub const MOST_WORKLOADS: usize = 4096;
 /// The words of one `workload:` line.
 type Words<'r> = [(&'r str, &'r str)];
 
-/// The workloads of a run, in the order of their lines. A run without such lines has one workload, named `whole`.
+/// The workloads of a run, in the order of their lines. A run without such lines has one workload, named `whole`. A kernel that
+/// does not build has none: nobody looked at them.
 pub fn workloads(report: &Report, verdict: &Verdict, whole: &str) -> Vec<WorkloadRun> {
+    if verdict.build_failed {
+        return Vec::new();
+    }
     let mut rows: Vec<WorkloadRun> = Vec::new();
     for words in report.workloads().iter().take(MOST_WORKLOADS) {
         rows.push(row(words, verdict, whole));
@@ -78,8 +82,8 @@ fn whole_outcome(verdict: &Verdict) -> WorkloadOutcome {
     match verdict.outcome {
         Outcome::Pass => WorkloadOutcome::Pass,
         Outcome::Fail => WorkloadOutcome::Fail,
-        Outcome::Crash if !verdict.build_failed => WorkloadOutcome::Crash,
-        Outcome::Crash | Outcome::Void | Outcome::NotJudged => WorkloadOutcome::NotJudged,
+        Outcome::Crash => WorkloadOutcome::Crash,
+        Outcome::Void | Outcome::NotJudged => WorkloadOutcome::NotJudged,
     }
 }
 

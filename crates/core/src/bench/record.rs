@@ -254,11 +254,6 @@ impl Bench {
         self.runs.iter().find(|run| run.outcome != Outcome::Pass)
     }
 
-    /// Whether nothing is left of what was asked for.
-    pub fn is_complete(&self) -> bool {
-        self.runs.len() >= self.start.runs as usize
-    }
-
     /// Whether all of it is this user's.
     pub fn is_own(&self) -> bool {
         self.start.origin == Origin::Own && self.runs.iter().all(|run| run.origin == Origin::Own)

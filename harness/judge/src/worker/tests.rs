@@ -25,7 +25,7 @@ struct Fake {
 
 impl Driver for Fake {
     fn info(&self) -> DeviceInfo {
-        DeviceInfo { emulated: true, ..testing::device() }
+        DeviceInfo { emulated: true, memory_bytes: 1 << 20, ..testing::device() }
     }
     fn load(&mut self, _: &Path) -> Result<u32, DeviceError> {
         Ok(7)
@@ -39,9 +39,6 @@ impl Driver for Fake {
     }
     fn blocks_per_sm(&mut self, _: Entry, _: u32, _: u32) -> Result<u32, DeviceError> {
         Ok(2)
-    }
-    fn memory_bytes(&self) -> Option<u64> {
-        Some(1 << 20)
     }
     fn page_bytes(&self) -> usize {
         if self.is_gpu { 2 << 20 } else { 1 }

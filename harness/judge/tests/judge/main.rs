@@ -2,12 +2,16 @@
 #![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
 #![allow(clippy::unwrap_used)]
 
+mod bench;
 mod check;
 mod delayed;
 mod faults;
+mod objectives;
+mod planted;
 mod problems;
 mod rmsnorm;
 mod sandbox;
 mod support;
 mod toy;
 mod wavegru;
+mod when;

@@ -1,5 +1,6 @@
 //! Shapes that no run has shown: `[[keep]]` in problem.toml says how they are drawn at each `lab keep`.
 
+use super::planted::PlantedText;
 use crate::dtype::Dtype;
 use crate::problem::key_error::KeyError;
 use rand_chacha::ChaCha8Rng;
@@ -16,6 +17,9 @@ pub type Extents = BTreeMap<String, i64>;
 pub struct DrawnShapes {
     dims: BTreeMap<String, ExtentChoice>,
     pub types: Option<Vec<Dtype>>,
+    /// What is planted into an input, by its name, in place of what the tensor says.
+    #[serde(default)]
+    pub planted: BTreeMap<String, PlantedText>,
     /// How many shapes to draw.
     #[serde(default = "three")]
     draws: usize,

@@ -4,7 +4,8 @@ mod cases;
 mod text;
 
 use super::expression::Expression;
-use super::planted::PlantedText;
+use super::objective::{Figure, Objective};
+use super::planted::{PlantedText, Planting};
 use super::spec::{ProblemSpec, ScalarSpec, TensorRole, TensorSpec};
 use crate::dtype::Dtype;
 use crate::outcome::Stop;
@@ -42,7 +43,7 @@ impl ProblemFile {
         let optional = |key: &str, text: &Option<String>| {
             text.as_deref().map(|text| expression(key, text)).transpose().map_err(|e| e.within(key))
         };
-        let samples = expression("objective.samples", &self.objective.samples);
+        let samples = expression("objective.samples", self.samples()?);
         let counts = ParsedCounts {
             samples: samples.map_err(|e| e.within("samples").within("objective"))?,
             bytes: optional("bytes", &self.bytes)?,
@@ -52,6 +53,7 @@ impl ProblemFile {
         let cases = self.cases(&tensors, &counts)?;
         self.check_drawn(&tensors, &counts)?;
         let tensors = tensors.into_iter().map(|t| t.tensor).collect();
+        let objective = Objective { figure: self.objective.measure, aggregate: self.objective.aggregate };
         Ok(ProblemSpec {
             name: self.name,
             dims: self.dims,
@@ -62,6 +64,7 @@ impl ProblemFile {
             cpu_max_cells: self.cpu_max_cells,
             graph: self.graph.unwrap_or(true),
             cache: self.cache,
+            objective,
         })
     }
 
@@ -75,6 +78,25 @@ impl ProblemFile {
             steps => format!("{steps}: it must be from 1 to {MOST_STEPS}"),
         };
         Err(KeyError::new(format!("steps: {what}")).within("steps"))
+    }
+
+    /// The expression for the samples of a launch. A launch is one sample if something else is the measure and nothing is
+    /// said.
+    fn samples(&self) -> Result<&str, KeyError> {
+        let within = |error: &str, key: &str| Err(KeyError::new(error).within(key).within("objective"));
+        match (self.objective.measure, self.objective.samples.as_deref()) {
+            (Figure::Tflops, _) if self.flops.is_none() => within(
+                "objective.measure: tflops needs the operations of a launch, as in flops = \"2 * m * n * k\" at the top",
+                "measure",
+            ),
+            (_, Some(samples)) => Ok(samples),
+            (Figure::Samples, None) => within(
+                "objective.samples is missing: say how many samples one launch counts, as in samples = \"rows\", or choose \
+                 another measure: time, tflops, gbps",
+                "samples",
+            ),
+            (_, None) => Ok("1"),
+        }
     }
 
     /// The names that expressions may use.
@@ -227,12 +249,21 @@ impl ProblemFile {
         if shape.is_empty() {
             return Err(KeyError::new("shape: give at least one extent, as in shape = [1]").within("shape"));
         }
-        let planted = t.planted.as_ref().map(PlantedText::kinds).unwrap_or_default();
-        if !planted.is_empty() && t.role == TensorRole::Out {
-            return Err(KeyError::new("planted is for inputs: an output has no values").within("planted"));
+        let planted = self.planting(t, t.planted.as_ref()).map_err(|e| e.within("planted"))?;
+        let tensor = TensorSpec { name: t.name.clone(), role: t.role, values: t.values };
+        Ok(ParsedTensor { tensor, dtype: t.dtype, shape, planted })
+    }
+
+    /// What is planted into a tensor as `text` says, which may be its own key or that of a workload.
+    fn planting(&self, t: &TensorText, text: Option<&PlantedText>) -> Result<Planting, KeyError> {
+        let Some(text) = text else { return Ok(Planting::default()) };
+        let planting = text.planting(t.shape.len(), &self.concrete(t.dtype))?;
+        match t.role {
+            TensorRole::Out if !planting.kinds.is_empty() => {
+                Err("planted is for inputs: an output has no values".into())
+            }
+            _ => Ok(planting),
         }
-        let tensor = TensorSpec { name: t.name.clone(), role: t.role, values: t.values, planted };
-        Ok(ParsedTensor { tensor, dtype: t.dtype, shape })
     }
 
     /// The types that a tensor has in any case.
@@ -269,6 +300,7 @@ struct ParsedTensor {
     tensor: TensorSpec,
     dtype: TensorType,
     shape: Vec<Expression>,
+    planted: Planting,
 }
 
 struct ParsedCounts {

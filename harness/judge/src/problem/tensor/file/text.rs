@@ -2,10 +2,13 @@
 
 use super::super::drawn_shapes::{DrawnShapes, Extents};
 use super::super::input_values::InputValues;
+use super::super::objective::Figure;
 use super::super::planted::PlantedText;
 use super::super::spec::TensorRole;
 use crate::dtype::Dtype;
 use crate::probe::bounds::CacheState;
+use lab_protocol::When;
+use lab_stats::aggregate::Aggregate;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -32,6 +35,9 @@ pub(super) struct ProblemFile {
     pub held_out: Vec<WorkloadText>,
     #[serde(default)]
     pub keep: Vec<DrawnShapes>,
+    /// The shapes that were drawn as `keep` says; `None` unless the problem is read for the check before a keep.
+    #[serde(skip)]
+    pub drawn: Option<Vec<WorkloadText>>,
     /// Launches in a row after which `inout` tensors are compared.
     #[serde(default = "one_step")]
     pub steps: usize,
@@ -115,7 +121,12 @@ pub(super) fn all() -> f64 {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ObjectiveText {
-    pub samples: String,
+    /// Needed if the measure is samples per second.
+    pub samples: Option<String>,
+    #[serde(default)]
+    pub measure: Figure,
+    #[serde(default)]
+    pub aggregate: Aggregate,
 }
 
 #[derive(Clone, Deserialize)]
@@ -123,6 +134,11 @@ pub(super) struct ObjectiveText {
 pub(super) struct WorkloadText {
     pub dims: Extents,
     pub types: Option<Vec<Dtype>>,
+    #[serde(default)]
+    pub when: When,
+    /// What is planted into an input in this workload, by its name, in place of what the tensor says.
+    #[serde(default)]
+    pub planted: BTreeMap<String, PlantedText>,
     /// The number of the `[[keep]]` table that drew the shape, from 0; `None` for a workload of the file.
     #[serde(skip)]
     pub drawn_by: Option<usize>,
