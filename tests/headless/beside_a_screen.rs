@@ -1,7 +1,7 @@
 //! `lab run` beside an open screen: bytes that one of them judges, or has just judged, are not judged by the other too. The
 //! screen is its runner here.
 
-use crate::lab::{Lab, until};
+use crate::lab::{Lab, patience, until};
 use lab_core::inputs;
 use lab_core::project::Project;
 use lab_core::run::record::Record;
@@ -18,7 +18,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 /// The built-in harness is a script here. It passes; while there is a folder `closed`, it waits at the gate first.
 fn open_lab() -> Lab {
@@ -91,7 +90,7 @@ fn reported(lab: &Lab, device: Option<Target>) -> u64 {
 
 #[track_caller]
 fn next(events: &Receiver<RunEvent>) -> RunEvent {
-    events.recv_timeout(Duration::from_secs(60)).expect("an event comes")
+    events.recv_timeout(patience()).expect("an event comes")
 }
 
 /// The record of the next `Ended`, and whether the run was joined.

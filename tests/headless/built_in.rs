@@ -12,7 +12,7 @@ pub fn rmsnorm() -> Lab {
     for name in ["kernel.cu", "problem.toml", "reference.cu"] {
         fs::copy(from.join(name), lab.path("kernels/rmsnorm").join(name)).unwrap();
     }
-    lab.write("lab.toml", "kernel = \"kernels/rmsnorm/kernel.cu\"\ndevice = \"cpu\"\ntime_limit_s = 20\n");
+    lab.write("lab.toml", "kernel = \"kernels/rmsnorm/kernel.cu\"\ndevice = \"cpu\"\ntime_limit_s = 300\n");
     lab.git("add -A");
     lab.git("commit -qm rmsnorm");
     lab
@@ -69,7 +69,7 @@ unsigned cuGetErrorName(unsigned code, const char **text) {
 #[test]
 fn a_broken_driver_is_told_where_auto_takes_the_cpu_device() {
     let lab = rmsnorm();
-    lab.write("lab.toml", "kernel = \"kernels/rmsnorm/kernel.cu\"\ntime_limit_s = 20\n");
+    lab.write("lab.toml", "kernel = \"kernels/rmsnorm/kernel.cu\"\ntime_limit_s = 300\n");
     lab.write("../libcuda.c", BROKEN_DRIVER);
     let built =
         lab.command("cc").args(["-shared", "-fPIC", "-o", "../libcuda.so.1", "../libcuda.c"]).status();

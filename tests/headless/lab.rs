@@ -2,15 +2,18 @@
 
 use lab_core::store::signature::{self, Purpose};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::LazyLock;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-/// No command of a story takes nearly this long; one that hangs fails instead.
-const WATCHDOG: Duration = Duration::from_secs(60);
+/// A command that hangs fails after so long, and no other: beside a build each takes many times what it takes alone.
+/// `LAB_TEST_PATIENCE_S` sets it, in seconds.
+pub fn patience() -> Duration {
+    let seconds = std::env::var("LAB_TEST_PATIENCE_S").ok().and_then(|s| s.parse().ok());
+    Duration::from_secs(seconds.unwrap_or(300))
+}
 
 pub struct Lab {
     temp: tempfile::TempDir,
@@ -105,9 +108,14 @@ impl Lab {
         fs::write(self.path(name), text).unwrap();
     }
 
+    /// An executable shell script. Another process writes it: a child that another thread starts in that moment would have the
+    /// file open for writing until it runs its own program, and Linux runs no file that is open for writing.
+    #[track_caller]
     pub fn script(&self, name: &str, text: &str) {
-        self.write(name, format!("#!/bin/sh\n{text}\n"));
-        fs::set_permissions(self.path(name), fs::Permissions::from_mode(0o755)).unwrap();
+        let mut command = self.command("/bin/sh");
+        command.args(["-c", "rm -f \"$0\" && printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"", name]);
+        command.arg(format!("#!/bin/sh\n{text}\n"));
+        finish(command.spawn().unwrap()).is(0);
     }
 
     pub fn read(&self, name: &str) -> String {
@@ -220,7 +228,7 @@ pub fn finish(child: Child) -> CommandOutput {
     let pid = rustix::process::Pid::from_child(&child);
     let (send, ended) = channel();
     let waiting = std::thread::spawn(move || send.send(child.wait_with_output()));
-    let Ok(output) = ended.recv_timeout(WATCHDOG) else {
+    let Ok(output) = ended.recv_timeout(patience()) else {
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
         panic!("a command of the story hangs");
     };
@@ -235,7 +243,7 @@ pub fn finish(child: Child) -> CommandOutput {
 pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let start = std::time::Instant::now();
     while !holds() {
-        assert!(start.elapsed() < WATCHDOG, "it never came: {what}");
+        assert!(start.elapsed() < patience(), "it never came: {what}");
         std::thread::yield_now();
     }
 }

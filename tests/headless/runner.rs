@@ -1,13 +1,12 @@
 //! The runner as the screen uses it. The built-in harness is a script here.
 
-use crate::lab::Lab;
+use crate::lab::{Lab, patience};
 use lab_core::project::Project;
 use lab_core::run::verdict::Outcome;
 use lab_core::run::{Ending, Reason};
 use lab_core::runner::{RunEvent, Runner};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
 
 fn runner(script: &str) -> (Lab, Runner, Receiver<RunEvent>) {
     let lab = Lab::empty();
@@ -23,7 +22,7 @@ fn runner(script: &str) -> (Lab, Runner, Receiver<RunEvent>) {
 
 #[track_caller]
 fn next(events: &Receiver<RunEvent>) -> RunEvent {
-    events.recv_timeout(Duration::from_secs(60)).expect("an event comes")
+    events.recv_timeout(patience()).expect("an event comes")
 }
 
 #[track_caller]

@@ -1,7 +1,7 @@
 //! The judge that stands by for the next run, and everything that keeps a run from using it. The
 //! built-in harness is a script here.
 
-use crate::lab::{Lab, until};
+use crate::lab::{Lab, patience, until};
 use lab_core::inputs;
 use lab_core::project::Project;
 use lab_core::run::Reason;
@@ -14,7 +14,6 @@ use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
 
 /// Where it stands by it writes its id down and waits for the order, as the judge does.
 const WAITS: &str = "echo $$ >> $pids; read order || exit; echo 'stood by'";
@@ -67,7 +66,7 @@ impl Bench {
         self.lab.write("kernel.cu", kernel);
         self.runner().start(Reason::Saved);
         loop {
-            match self.events.recv_timeout(Duration::from_secs(60)).expect("an event comes") {
+            match self.events.recv_timeout(patience()).expect("an event comes") {
                 RunEvent::Ended(record) => return *record,
                 RunEvent::NotStarted { why, .. } => panic!("{why}"),
                 _ => {}

@@ -1,14 +1,11 @@
 //! Every way that an editor saves is heard, and nothing else is.
 
-use crate::lab::Lab;
+use crate::lab::{Lab, patience};
 use lab_core::project::Project;
 use lab_core::watch::{self, WatchEvent, Watcher};
 use std::fs;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
-
-const WATCHDOG: Duration = Duration::from_secs(60);
 
 struct Story {
     lab: Lab,
@@ -38,7 +35,7 @@ impl Story {
     #[track_caller]
     fn next(&self) -> WatchEvent {
         loop {
-            let event = self.events.recv_timeout(WATCHDOG).expect("an event comes");
+            let event = self.events.recv_timeout(patience()).expect("an event comes");
             if event != WatchEvent::RepositoryChanged {
                 return event;
             }
@@ -48,7 +45,7 @@ impl Story {
     /// Something else than the bytes changed, and nothing besides.
     #[track_caller]
     fn hears_of_the_repository(&self) {
-        let event = self.events.recv_timeout(WATCHDOG).expect("an event comes");
+        let event = self.events.recv_timeout(patience()).expect("an event comes");
         assert_eq!(event, WatchEvent::RepositoryChanged);
     }
 

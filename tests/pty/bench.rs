@@ -11,13 +11,13 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// How long a test waits for what must come. Slow machines may set more, in seconds.
-fn patience() -> Duration {
-    let seconds = std::env::var("LAB_TEST_PATIENCE_S").ok().and_then(|s| s.parse().ok()).unwrap_or(60);
+pub fn patience() -> Duration {
+    let seconds = std::env::var("LAB_TEST_PATIENCE_S").ok().and_then(|s| s.parse().ok()).unwrap_or(300);
     Duration::from_secs(seconds)
 }
 
@@ -239,14 +239,34 @@ impl Bench {
 
     /// What `lab ARGS` prints in a terminal of 160 columns until it ends.
     pub fn say_in_terminal(&self, args: &[&str]) -> String {
+        self.say_in_terminal_of(160, args)
+    }
+
+    /// The same in a terminal of this many columns.
+    pub fn say_in_terminal_of(&self, columns: u16, args: &[&str]) -> String {
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_lab"));
         command.args(args);
-        let mut lab = self.start(160, 45, &[], command);
+        let mut lab = self.start(columns, 45, &[], command);
         lab.end();
         lab.said()
     }
 
+    /// An executable shell script beside the repository. Another process writes it: a child that another test starts in that
+    /// moment would have the file open for writing until it runs its own program, and Linux runs no such file.
+    pub fn script(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.folder.path().join(name);
+        let write = "rm -f \"$0\" && printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", write]).arg(&path).arg(format!("#!/bin/sh\n{text}\n"));
+        assert!(shell.status().unwrap().success(), "{} was not written", path.display());
+        path
+    }
+
     fn start(&self, columns: u16, rows: u16, vars: &[(&str, &Path)], mut command: CommandBuilder) -> Lab {
+        // A terminal is open to every child that starts before it is marked. A screen of another test would hold it, and
+        // closing it here would not hang up.
+        static STARTING: Mutex<()> = Mutex::new(());
+        let starting = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
         let pty = native_pty_system().openpty(size(columns, rows)).unwrap();
         command.cwd(self.repo());
         command.env_clear();
@@ -259,6 +279,7 @@ impl Bench {
         let modes = format!("{:?}", pty.master.get_termios());
         let child = pty.slave.spawn_command(command).unwrap();
         drop(pty.slave);
+        drop(starting);
         let seen = Arc::new((
             Mutex::new(vt100::Parser::new(at_least_one(rows), at_least_one(columns), 0)),
             Condvar::new(),

@@ -6,11 +6,7 @@ use std::fs;
 #[test]
 fn an_error_is_shown_at_its_line_and_the_editor_opens_there() {
     let bench = Bench::new();
-    let editor = bench.folder.path().join("vi");
-    fs::write(&editor, "#!/bin/sh\necho \"$1\" > at\n").unwrap();
-    let mut permissions = fs::metadata(&editor).unwrap().permissions();
-    std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o755);
-    fs::set_permissions(&editor, permissions).unwrap();
+    let editor = bench.script("vi", "echo \"$1\" > at");
     let mut lab = bench.open_with(160, 45, &[("VISUAL", &editor)]);
     lab.see("● PASS");
     lab.press("2").see("same as incumbent").see("1  speed 1000");

@@ -3,7 +3,7 @@
 use super::bench::{Bench, is_alive};
 use rustix::process::{Pid, Signal};
 use std::fs;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// All processes below this one, by number.
 fn descendants(of: &str) -> Vec<String> {
@@ -31,7 +31,7 @@ fn pid(pid: Pid) -> String {
 }
 
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + crate::bench::patience();
     while !holds() {
         assert!(Instant::now() < deadline, "waited in vain: {what}");
         std::thread::yield_now();

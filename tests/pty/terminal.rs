@@ -63,16 +63,9 @@ fn it_stops_and_comes_back_whole() {
 #[test]
 fn the_editor_gets_the_terminal_and_gives_it_back() {
     let bench = Bench::new();
-    let editor = bench.folder.path().join("editor");
     // It answers to what is typed: the keys are the editor's while it is open.
-    fs::write(
-        &editor,
-        "#!/bin/sh\nprintf 'editing %s: ' \"${1##*/}\"\nread -r speed\necho \"speed $speed\" > \"$1\"\n",
-    )
-    .unwrap();
-    let mut permissions = fs::metadata(&editor).unwrap().permissions();
-    std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o755);
-    fs::set_permissions(&editor, permissions).unwrap();
+    let text = "printf 'editing %s: ' \"${1##*/}\"\nread -r speed\necho \"speed $speed\" > \"$1\"";
+    let editor = bench.script("editor", text);
     let mut lab = bench.open_with(160, 45, &[("VISUAL", &editor)]);
     lab.see("● PASS");
     lab.press("e").see("editing kernel.cu:");

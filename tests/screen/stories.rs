@@ -1,5 +1,6 @@
 //! What a person does, in their words, and what comes of it: saves, runs, the screen itself.
 
+use super::states::check_at;
 use super::world::World;
 use lab_core::run::RunId;
 use lab_core::runner::RunEvent;
@@ -67,6 +68,13 @@ fn another_kernel_of_the_repository_is_chosen_from_a_list() {
     let mut world = check(
         &story,
         &["Kernels", "▸kernels/rmsnorm/kernel.cu", "this screen, 1 experiment", "kernels/softmax/kernel.cu"],
+    );
+    // Each with its last verdict and the best that was kept.
+    check_at("kernels", &mut world, &[(160, 45), (80, 24), (40, 10)]);
+    let words = world.words();
+    assert!(
+        words.contains("✗ FAIL") && words.contains("● PASS") && words.contains("best 1,000 sps"),
+        "{words}"
     );
     // The present one again changes nothing.
     world.tell("press enter");

@@ -165,6 +165,7 @@ actions! {
     In(Results) SortNext "sort-by-next" "Sort by the next column; with the focus in Workloads, sort those" ["o"] "sort";
     In(Results) SortReverse "sort-reverse" "Reverse the order" ["O"] "";
     In(Results) Filter "filter" "Filter the rows: words, status:keep, device:h200, >150k; ! before a word excludes it" ["f"] "filter";
+    In(Results) AllProblems "all-problems" "Show the experiments of all problems, or of this problem alone" ["P"] "";
     In(Results) Mark "mark" "Mark the selected experiment for a comparison, or remove its mark" ["space"] "mark";
     In(Results) Compare "compare" "Compare the two marked experiments, or the marked one with the chosen one" ["="] "compare";
     In(Results) Restore "restore" "Put the kernel of the selected experiment on disk; the present one stays in git" ["R"] "restore";

@@ -1,5 +1,6 @@
 //! One experiment in detail, and two experiments compared: more than fits into memory for all of them.
 
+use crate::bench::{BenchDigest, BenchStore, digest};
 use crate::message::Trailer;
 use crate::project::Project;
 use crate::repo::{self, Notes, Repo};
@@ -32,6 +33,8 @@ pub struct ExperimentDetails {
     pub around: u32,
     /// The last lines of its run.log.
     pub log: Vec<LogLine>,
+    /// The benches of the same bytes and rules, newest first.
+    pub benches: Vec<BenchDigest>,
 }
 
 /// Reads an experiment in detail, with `around` unchanged lines around each change. Reads disk and git: not for the
@@ -43,7 +46,12 @@ pub fn experiment_details(project: &Project, key: &ExperimentKey, around: u32) -
     let project = project_of(project, record.as_ref());
     let log =
         key.run.and_then(|run| read_log(records.open_log(run).ok()?, LOG_LINES).ok()).unwrap_or_default();
+    let benches = record.as_ref().map(|record| {
+        let (store, start) = (BenchStore::new(&project.lab_dir), &record.start);
+        digest::benches(&store, &start.kernel, &start.fingerprint)
+    });
     ExperimentDetails {
+        benches: benches.unwrap_or_default(),
         record,
         trailers: with(&repo, |repo| repo::trailers_of(repo, &key.commit)).unwrap_or_default(),
         source: with(&repo, |repo| repo::show(repo, &project, &key.commit)),
@@ -94,7 +102,14 @@ pub struct Compared {
 /// Compares two experiments, the older first. Reads disk and git: not for the screen's own thread.
 pub fn compare(project: &Project, keys: [ExperimentKey; 2], around: u32) -> Compared {
     let repo = Repo::open(project);
-    let records = [record(&repo, project, &keys[0]), record(&repo, project, &keys[1])];
+    let mut records = [record(&repo, project, &keys[0]), record(&repo, project, &keys[1])];
+    // The two may name one kernel before and after its folder was renamed.
+    for record in records.iter_mut().flatten() {
+        let start = &mut record.start;
+        let is_gone = project.root.join(&start.kernel).symlink_metadata().is_err();
+        let renamed = repo.as_ref().ok().filter(|_| is_gone).and_then(|r| repo::renamed_to(r, &start.kernel));
+        start.kernel = renamed.unwrap_or_else(|| start.kernel.clone());
+    }
     let kernels = records.each_ref().map(|r| r.as_ref().map(|r| r.start.kernel.as_str()));
     let diff = match kernels {
         [Some(a), Some(b)] if a != b => Err(format!("{a} and {b} are kernels of different problems")),
@@ -127,7 +142,8 @@ impl Compared {
 fn difference(a: &Record, b: &Record) -> Option<String> {
     let is_trials = |r: &Record| r.start.reason == Reason::Measure;
     // Besides the kernel, only problem.toml decides what is measured.
-    let problem = |r: &Record| r.inputs.iter().find(|f| f.path.ends_with("problem.toml")).cloned();
+    let problem =
+        |r: &Record| r.inputs.iter().find(|f| f.path.ends_with("problem.toml")).map(|f| f.hash.clone());
     if a.start.kernel != b.start.kernel {
         return Some("they are kernels of different problems".to_owned());
     }

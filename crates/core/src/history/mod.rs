@@ -2,6 +2,7 @@
 
 pub mod details;
 pub mod elsewhere;
+pub mod kernels;
 mod listing;
 pub mod names;
 mod problems;

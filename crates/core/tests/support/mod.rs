@@ -9,14 +9,17 @@ use lab_core::runner::spec::RunSpec;
 use lab_core::runner::{RunEvent, Runner};
 use lab_core::store::RunStore;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 /// No event takes nearly this long; a test that waits for one that never comes fails instead.
-pub const WATCHDOG: Duration = Duration::from_secs(60);
+pub fn patience() -> Duration {
+    let seconds = std::env::var("LAB_TEST_PATIENCE_S").ok().and_then(|s| s.parse().ok());
+    Duration::from_secs(seconds.unwrap_or(300))
+}
 
 /// Records of this process are signed with a key that is nobody's.
 pub fn sign_for_tests() {
@@ -76,7 +79,7 @@ impl Bench {
 
     #[track_caller]
     pub fn event(&self) -> RunEvent {
-        self.events.recv_timeout(WATCHDOG).expect("an event comes")
+        self.events.recv_timeout(patience()).expect("an event comes")
     }
 
     /// Starts a run and returns the record of its `Ended`.
@@ -105,10 +108,13 @@ impl Drop for Bench {
     }
 }
 
-/// An executable shell script.
+/// An executable shell script. Another process writes it: a child that another thread starts in that moment would have the
+/// file open for writing until it runs its own program, and Linux runs no file that is open for writing.
 pub fn write_script(path: &Path, text: &str) {
-    fs::write(path, format!("#!/bin/sh\n{text}\n")).unwrap();
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    let write = "rm -f \"$0\" && printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", write]).arg(path).arg(format!("#!/bin/sh\n{text}\n"));
+    assert!(shell.status().unwrap().success(), "{} was not written", path.display());
 }
 
 fn commit(repo: &Path, kernel: &str) {
@@ -129,7 +135,7 @@ fn commit(repo: &Path, kernel: &str) {
 pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let start = Instant::now();
     while !holds() {
-        assert!(start.elapsed() < WATCHDOG, "it never came: {what}");
+        assert!(start.elapsed() < patience(), "it never came: {what}");
         std::thread::sleep(Duration::from_millis(1));
     }
 }

@@ -60,6 +60,10 @@ impl Model {
                 self.can_move_border(action)
             }
             Action::ResetBorders if self.panes.shares.is_empty() => Err("no border was moved".to_owned()),
+            Action::AllProblems => match self.panes.experiments.table.of_others() {
+                0 => Err("there are experiments of this problem only".to_owned()),
+                _ => Ok(()),
+            },
             // These are always possible, or report themselves what they did not find.
             Action::Auto
             | Action::Stop

@@ -109,7 +109,10 @@ impl Model {
             Action::Pause => return self.toggle_pause(),
             Action::Bench => return self.show(View::Bench),
             Action::Source => return self.show(View::Source),
-            Action::Results => return self.show(View::Results),
+            Action::Results => {
+                self.show_selected_problem();
+                return self.show(View::Results);
+            }
             Action::Git => return self.show(View::Git),
             Action::Device => return self.show(View::Device),
             Action::FocusNext => self.panes.step_focus(true),
@@ -147,6 +150,7 @@ impl Model {
             Action::SortReverse if self.panes.focus() == Pane::Workloads => self.panes.workloads.reverse(),
             Action::SortNext => return self.sort_by_next(),
             Action::SortReverse => return self.turn_order(),
+            Action::AllProblems => return self.turn_problems(),
             Action::SortWorkloads => {
                 self.panes.set_focus(Pane::Workloads);
                 self.panes.workloads.sort_by_next();

@@ -1,6 +1,6 @@
 //! `lab check` on the cpu device: each planted mistake is reported at its line, and a correct kernel is clean.
 
-use crate::support::{Folder, Judged, options, run};
+use crate::support::{Folder, Judged, options, run, write_script};
 use crate::toy::{PROBLEM, SHARED, kernel};
 use lab_judge::JudgeOptions;
 use lab_protocol::Exit;
@@ -197,15 +197,10 @@ exit $status
 const CLEAN: &str = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n";
 
 fn under_a_sanitizer(tells: &[(&str, &str)]) -> Judged {
-    use std::os::unix::fs::PermissionsExt;
-    let files = [
-        ("problem.toml", PROBLEM),
-        ("kernel.cu", &kernel("y[threadIdx.x] = x[0];")),
-        ("sanitizer", SANITIZER),
-    ];
+    let files = [("problem.toml", PROBLEM), ("kernel.cu", &kernel("y[threadIdx.x] = x[0];"))];
     let folder = Folder::new(&[&files, tells].concat());
     let sanitizer = folder.path().join("sanitizer");
-    std::fs::set_permissions(&sanitizer, std::fs::Permissions::from_mode(0o755)).unwrap();
+    write_script(&sanitizer, SANITIZER);
     let mut options = folder.options();
     options.sanitizer = Some(sanitizer);
     options.check = Some(vec![Tool::Memcheck, Tool::Racecheck, Tool::Initcheck, Tool::Synccheck]);

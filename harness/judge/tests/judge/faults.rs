@@ -1,6 +1,6 @@
 //! Kernels, compilers and missing files that could harm the lab.
 
-use crate::support::{self, Folder, Judged, Log};
+use crate::support::{self, Folder, Judged, Log, write_script};
 use lab_judge::JudgeOptions;
 use lab_judge::judge::judge;
 use lab_protocol::Exit;
@@ -194,7 +194,7 @@ fn a_kernel_that_is_wrong_only_when_it_is_timed_fails_and_has_no_measure() {
 }
 
 /// Limit for every wait here, far above what anything takes. A test that waits this long fails.
-const WATCHDOG: Duration = Duration::from_secs(60);
+const WATCHDOG: Duration = Duration::from_secs(300);
 
 /// Waits for the end of a process, which may be an orphan.
 #[track_caller]
@@ -216,7 +216,6 @@ struct Endless {
 
 impl Endless {
     fn new(folder: &Folder) -> Self {
-        use std::os::unix::fs::PermissionsExt;
         let (script, fifo) = (folder.path().join("endless-c++"), folder.path().join("pids"));
         let text = format!(
             "#!/bin/sh\ncase \"$*\" in *--version*) echo 'endless 1.0'; exit 0;; esac\n\
@@ -224,8 +223,7 @@ impl Endless {
              echo $$ > {0}\nwhile :; do sleep 60; done\n",
             fifo.display()
         );
-        std::fs::write(&script, text).unwrap();
-        std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+        write_script(&script, &text);
         rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, 0o600.into()).unwrap();
         // Opened for reading and writing, so that it never reaches its end.
         let fifo = std::fs::File::options().read(true).write(true).open(&fifo).unwrap();

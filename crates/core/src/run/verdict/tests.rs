@@ -99,6 +99,17 @@ fn a_fault_of_the_problem_or_the_machine_is_not_judged() {
     let late = judged("stage: reference\n", Ending::TimedOut, false);
     assert_eq!(late.outcome, Outcome::NotJudged);
     assert_eq!(judged("stage: verify\n", Ending::TimedOut, false).outcome, Outcome::Crash);
+    for log in ["stage: build\n", "a: 0 limit=1\n", "correctness: pass\n"] {
+        let killed = judged(log, Ending::Signalled(9), false);
+        assert_eq!(
+            (killed.outcome, killed.why.as_str()),
+            (Outcome::NotJudged, "the judge was ended by signal 9 (kill)")
+        );
+    }
+    for log in ["a: 2 limit=1\n", "correctness: fail\n"] {
+        let wrong = judged(log, Ending::Signalled(9), false);
+        assert_eq!(wrong.outcome, Outcome::Crash, "it had said what is wrong: {wrong:?}");
+    }
     let written = serde_json::to_string(&late.outcome).expect("written");
     assert_eq!(written, "\"not_judged\"");
 }
