@@ -48,3 +48,4 @@ mod trailers;
 mod trust;
 mod undo;
 mod watch;
+mod when;
