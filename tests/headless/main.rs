@@ -7,6 +7,7 @@ mod bad_git;
 mod bad_harness;
 mod bad_kernel;
 mod bad_ledger;
+mod bench;
 mod beside;
 mod beside_a_screen;
 mod built_in;

@@ -9,7 +9,9 @@ use lab_core::run::verdict::{Change, Figure, Outcome, Verdict};
 use lab_core::run::{Fingerprint, Reason, RunId};
 use lab_core::runner::follow::read_log;
 use lab_core::store::RunStore;
-use lab_protocol::report::{Diagnostic, JudgedWorkloads, Measure, Report, Speed, WorkloadSpeeds, number};
+use lab_protocol::report::{
+    Diagnostic, JudgedWorkloads, LaunchLine, Measure, Report, ScratchLine, Speed, WorkloadSpeeds, number,
+};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -46,6 +48,12 @@ pub struct RunReport {
     registers: Option<u64>,
     spill_bytes: Option<u64>,
     shared_bytes: Option<u64>,
+    /// `None` on the emulated device.
+    built_for: Option<String>,
+    /// `graph` or `plain`; `None` if nothing was timed.
+    launched_as: Option<String>,
+    launches: Vec<LaunchLine>,
+    scratch: Option<ScratchLine>,
     workloads: Vec<Map<String, Value>>,
     /// `None` unless several workloads were timed in turns with the incumbent.
     workload_speeds: Option<WorkloadSpeeds>,
@@ -142,6 +150,10 @@ impl RunReport {
             registers: resource("registers"),
             spill_bytes: resource("spill_bytes"),
             shared_bytes: resource("shared_bytes"),
+            built_for: report.built_for().map(str::to_owned),
+            launched_as: report.launched_as().map(str::to_owned),
+            launches: report.launches(),
+            scratch: report.scratch(),
             workloads: workloads(&report),
             workload_speeds: verdict.workloads.clone(),
             judged_workloads: verdict.judged,

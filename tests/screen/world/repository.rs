@@ -73,6 +73,7 @@ impl World {
                     diff: Ok(if self.long_diffs { long_diff(around.lines()) } else { short }),
                     around: around.lines(),
                     log: vec![LogLine { text: "the log of its run".into(), result: false }],
+                    benches: self.benches.clone(),
                     key,
                 };
                 self.answers.push_back(Event::View(ViewReply::Details(Box::new(whole))));

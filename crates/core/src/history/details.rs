@@ -1,5 +1,6 @@
 //! One experiment in detail, and two experiments compared: more than fits into memory for all of them.
 
+use crate::bench::{BenchDigest, BenchStore, digest};
 use crate::message::Trailer;
 use crate::project::Project;
 use crate::repo::{self, Notes, Repo};
@@ -33,6 +34,8 @@ pub struct ExperimentDetails {
     pub around: u32,
     /// The last lines of its run.log.
     pub log: Vec<LogLine>,
+    /// The benches of the same bytes and rules, newest first.
+    pub benches: Vec<BenchDigest>,
 }
 
 /// Reads an experiment in detail, with `around` unchanged lines around each change. Reads disk and git: not for the
@@ -44,7 +47,12 @@ pub fn experiment_details(project: &Project, key: &ExperimentKey, around: u32) -
     let project = project_of(project, record.as_ref());
     let log =
         key.run.and_then(|run| read_log(records.open_log(run).ok()?, LOG_LINES).ok()).unwrap_or_default();
+    let benches = record.as_ref().map(|record| {
+        let (store, start) = (BenchStore::new(&project.lab_dir), &record.start);
+        digest::benches(&store, &start.kernel, &start.fingerprint)
+    });
     ExperimentDetails {
+        benches: benches.unwrap_or_default(),
         record,
         trailers: with(&repo, |repo| repo::trailers_of(repo, &key.commit)).unwrap_or_default(),
         source: with(&repo, |repo| repo::show(repo, &project, &key.commit)),

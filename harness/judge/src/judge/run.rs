@@ -4,7 +4,7 @@
 //! depend on the candidate is done before the start signal.
 
 use super::confinement;
-use super::device_access::DeviceAccess;
+use super::device_access::{DeviceAccess, PATIENCE_OF_BENCH};
 use super::discipline;
 use super::incumbent::{self, Incumbent};
 use super::kernel_builder::KernelBuilder;
@@ -401,7 +401,7 @@ impl RunEnvironment<'_> {
         out: &mut Writer,
     ) -> Result<Correctness, Stop> {
         self.with_context(builder, out, |cx| {
-            let _access = self.access.wait(DeviceUse::Measuring, cx.out)?;
+            let _access = self.access.wait_for(PATIENCE_OF_BENCH, DeviceUse::Measuring, cx.out)?;
             self.telemetry.start();
             let verdict = discipline::measure(cx, asked, candidate)?;
             self.telemetry.write(cx.out)?;

@@ -63,7 +63,12 @@
 //! - `build_s: 0.40 reused=yes`: seconds of the build; `reused=yes` if the build cache had it.
 //! - `registers:`, `spill_bytes:`, `shared_bytes:`: the kernel's resources a thread, a thread and a block.
 //! - `launch: 132x1x1 block=512x1x1 shared_bytes=197632 cooperative=yes blocks_per_sm=1 occupancy=25`: the shape from the launch
-//!   statement; the occupancy is in percent of a multiprocessor's threads.
+//!   statement; the occupancy is in percent of a multiprocessor's threads. `cluster=2x1x1` are the blocks of a cluster,
+//!   `tensor_maps=1` is the number of TMA tensor maps.
+//! - `launch_list: 2 scratch_bytes=4096 scratch=zeroed`: a launch list, with the number of its launches and its scratch buffer
+//!   (`zeroed`, `unset` or `none`). Then `launch:` is its first launch, `launch_2:` the second, each with `entry=`.
+//! - `launched_as: graph` or `plain`: how the timed launches got to the device, as one CUDA graph or one after the other.
+//! - `built_for: sm_90a`: the architecture that the image of a GPU says it is for.
 //! - `device: NVIDIA H200`, `device_uuid: GPU-…`: the device. `(emulated` in the name or an attribute `emulated=` marks a device
 //!   whose times say nothing about a GPU.
 //! - `sandbox: landlock 7 + seccomp` or `none`, and `sandbox_readable: ["/opt/include"]`, a JSON list: what holds the kernel's
@@ -81,6 +86,7 @@
 
 mod diagnostic;
 pub mod histogram;
+mod launches;
 mod line;
 mod turns;
 mod values;
@@ -91,6 +97,7 @@ pub use diagnostic::{Diagnostic, Severity};
 pub use histogram::Histogram;
 pub use lab_stats::aggregate::Aggregate;
 pub use lab_stats::speed::Speed;
+pub use launches::{LaunchLine, ScratchLine};
 pub use line::{LINE_LIMIT, ResultLine, attribute, first_word, number, parse};
 pub use turns::{TURN_BLOCKS, Turns};
 pub use values::{Comparison, Gate, Measure, Stage};
@@ -332,6 +339,11 @@ impl Report {
     /// The caveats, each once, in order.
     pub fn caveats(&self) -> &[String] {
         &self.caveats
+    }
+
+    /// How many `workload:` lines there are.
+    pub fn workload_count(&self) -> usize {
+        self.workloads.len()
     }
 
     /// The `key=value` pairs of each `workload:` line, in order.

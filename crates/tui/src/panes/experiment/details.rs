@@ -48,10 +48,27 @@ pub fn sections<'a>(
             all.push(Section::new("", lines.collect()));
         }
     }
+    if !details.benches.is_empty() {
+        all.push(Section::new("benches of these bytes", benches(details, columns, theme)));
+    }
     let title = diff_title("what it changed", shown.around);
     all.push(changes(&details.diff, view, &title, columns, theme));
     all.push(Section { title: "run.log".to_owned(), body: Body::Log(&details.log) });
     Document::new(all)
+}
+
+/// One line for each bench.
+fn benches(details: &ExperimentDetails, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let mut out = Vec::new();
+    for bench in &details.benches {
+        let style = if bench.passed < bench.workloads { theme.bad() } else { theme.text() };
+        let text = wrap(&printable(&bench.to_string()), columns);
+        out.extend(text.into_iter().map(|line| Line::styled(line, style)));
+    }
+    if details.benches.iter().any(|bench| bench.emulated) {
+        out.push(Line::styled("emulated: the times say nothing about a GPU", theme.warn()));
+    }
+    out
 }
 
 /// The title of a diff, with the lines around its changes where they are not the usual ones.
