@@ -44,7 +44,7 @@ pub use details::{ChangeKind, CommitDetails, FileChange, commit_details};
 pub use exact::remember_bytes;
 pub use exclude::{exclude, tracked};
 pub use fetch::{Bundle, Fetched, bundles, fetch, remotes};
-pub use folder_programs::folder_programs;
+pub use folder_programs::{fetch_programs, folder_programs};
 pub use graph::{Graph, GraphEntry, Label, LabelKind, Lanes, Place};
 pub use incumbent::{HeldFile, incumbent_files, write_incumbent};
 pub use locks::{lock_index, remove_leftovers, unlock_index};
