@@ -1,7 +1,7 @@
 //! The `workload:` lines: what was measured of each workload, and how it compares with the incumbent.
 
 use super::{Measure, Report, Speed, number};
-use crate::When;
+use crate::when::When;
 use lab_stats::aggregate::Aggregate;
 use serde::{Deserialize, Serialize};
 

@@ -5,10 +5,13 @@ use crate::theme::Theme;
 use lab_protocol::report::number;
 use ratatui::text::{Line, Span};
 
+/// What the pane Workloads shows, and what would take the columns of other figures here.
+const LEFT_OUT: [&str; 5] = ["low_us", "high_us", "incumbent_us", "ratio_low", "ratio_high"];
+
 pub fn lines(rows: &[Vec<(&str, &str)>], columns: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut keys: Vec<&str> = Vec::new();
     for (key, _) in rows.iter().flatten() {
-        if !keys.contains(key) {
+        if !keys.contains(key) && !LEFT_OUT.contains(key) {
             keys.push(key);
         }
     }

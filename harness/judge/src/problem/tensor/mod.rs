@@ -9,6 +9,8 @@ mod expression;
 mod file;
 mod input_values;
 mod launcher;
+mod npy;
+mod number;
 mod objective;
 mod outcomes;
 mod planted;
@@ -18,6 +20,7 @@ mod spec;
 mod suggest;
 mod tally;
 mod timing;
+mod values_text;
 mod verify;
 
 use crate::outcome::{Correctness, Stop};
@@ -25,6 +28,7 @@ use crate::problem::api::{BuildNeeds, HeldOutUse, Problem, ProblemContext, Timed
 use crate::problem::key_error::KeyError;
 use crate::worker::{ModuleId, Worker};
 use case_data::{Ahead, CaseData, Part, draw, planted_sets, sets};
+use input_values::InputValues;
 use lab_device::{DeviceInfo, ExecutionOrder};
 use lab_protocol::When;
 use lab_protocol::report::JudgedWorkloads;
@@ -130,6 +134,9 @@ impl Problem for TensorProblem {
         device_memory::check(&self.spec, &self.chosen, cx.device)
             .map_err(|error| error.stop(&self.path(), &self.text))?;
         self.reference = Some(ReferenceKernel::start(&self.spec, &self.folder, cx)?);
+        for fixed in self.fixed_inputs() {
+            cx.out.caveat(format_args!("{fixed}"))?;
+        }
         Ok(())
     }
 
@@ -344,6 +351,25 @@ impl TensorProblem {
         cx.out.progress(self.chosen.len() as u64, self.chosen.len() as u64)?;
         self.note_judged(cx)?;
         Ok(tally.verdict())
+    }
+
+    /// For each tensor whose values come from a file: a caveat that every run has the same ones.
+    fn fixed_inputs(&self) -> Vec<String> {
+        let mut caveats = Vec::new();
+        for index in &self.chosen {
+            for (tensor, shaped) in self.spec.tensors.iter().zip(&self.spec.cases[*index].tensors) {
+                let Some(InputValues::Npy(array)) = &shaped.values else { continue };
+                let hash = array.hash.get(..12).unwrap_or(&array.hash);
+                let caveat = format!(
+                    "fixed inputs: {} is {} (blake3 {hash}) in every run, so a kernel may know its values",
+                    tensor.name, array.name
+                );
+                if !caveats.contains(&caveat) {
+                    caveats.push(caveat);
+                }
+            }
+        }
+        caveats
     }
 
     /// Sets of a case, unless they were drawn ahead drawn now.
