@@ -25,6 +25,7 @@ use progress::Progress;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use text::counted;
 
 #[derive(Args, Debug)]
 pub struct BenchArgs {
@@ -184,7 +185,7 @@ fn measure(project: &Project, options: &BenchArgs) -> Result<BenchState, NotBenc
     let mut progress = Progress::new(&session);
     complain_of_begin(&session);
     let ended = session.run(&control, &mut |event| match event {
-        BenchEvent::Began(_) => progress.began(),
+        BenchEvent::Began(run) => progress.began(run),
         BenchEvent::Progress(run, report) => progress.show(run, &report),
         BenchEvent::Ended(run) => progress.ended(run),
     });
@@ -199,7 +200,8 @@ fn complain_of_begin(session: &Session) {
     let discipline = start.discipline.map_or_else(
         || format!("as `{}` measures", start.command),
         |Discipline { warm_up, iterations, trials }| {
-            format!("{warm_up} untimed and {iterations} timed launches of each workload, {trials} trials")
+            let trials = counted(trials, "trial");
+            format!("{warm_up} untimed and {iterations} timed launches of each workload, {trials}")
         },
     );
     let begun = match done {
@@ -209,7 +211,7 @@ fn complain_of_begin(session: &Session) {
             start.bench, start.kernel, session.wanted
         ),
     };
-    complain(&format!("{begun}: {} runs, {discipline}", session.wanted));
+    complain(&format!("{begun}: {}, {discipline}", counted(session.wanted as usize, "run")));
 }
 
 /// Prints the bench and writes the export.

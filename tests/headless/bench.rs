@@ -376,7 +376,7 @@ fn the_54_workloads_of_the_decode_problem_pass() {
     assert_eq!(bench["discipline"], json!({ "warm_up": 3, "iterations": 100, "trials": 1 }));
     let names: Vec<&str> =
         bench["workloads"].as_array().unwrap().iter().map(|w| w["name"].as_str().unwrap()).collect();
-    assert_eq!((names[0], names[9], names[10]), ("batch=1", "batch=1 #10", "batch=4"));
+    assert_eq!((names[0], names[9], names[10]), ("batch=1", "batch=1 nr=10", "batch=4"));
     let caveats = bench["caveats"].to_string();
     assert!(caveats.contains("its times say nothing about a GPU"), "{caveats}");
     let text = lab.lab("bench --show last").is(0);

@@ -124,6 +124,7 @@ fn what_to_do(project: &Project, state: &BenchState) -> Vec<String> {
     }
 }
 
-fn counted(number: usize, what: &str) -> String {
+/// `1 run`, `6 runs`.
+pub fn counted(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }

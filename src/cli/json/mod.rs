@@ -5,6 +5,7 @@ pub mod decision;
 pub mod experiment;
 pub mod run;
 
+use decision::LastDecision;
 use lab_protocol::text::is_visible;
 use serde::Serialize;
 use serde_json::ser::{CharEscape, Formatter, PrettyFormatter, Serializer};
@@ -117,6 +118,16 @@ pub fn finite(number: f64) -> Option<f64> {
 pub struct Resumed<'a> {
     /// What was done.
     pub resumed: &'a str,
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_decision: Option<LastDecision>,
+}
+
+impl<'a> Resumed<'a> {
+    /// What this command asked for is done. `last_decision` is about its kernel.
+    pub fn new(resumed: &'a str, last_decision: Option<LastDecision>) -> Self {
+        Resumed { resumed, state: "completed", last_decision }
+    }
 }
 
 /// No keys but the common ones.

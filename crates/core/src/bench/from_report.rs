@@ -87,14 +87,14 @@ fn whole_outcome(verdict: &Verdict) -> WorkloadOutcome {
     }
 }
 
-/// Tells workloads of the same name apart: the second one gets ` #2`.
+/// Tells workloads of the same name apart: the second one gets ` nr=2`.
 fn number_repeated(rows: &mut [WorkloadRun]) {
     let mut seen: HashMap<String, usize> = HashMap::new();
     for row in rows {
         let count = seen.entry(row.name.clone()).or_default();
         *count += 1;
         if *count > 1 {
-            row.name = format!("{} #{count}", row.name);
+            row.name = format!("{} nr={count}", row.name);
         }
     }
 }
@@ -117,7 +117,7 @@ mod tests {
         let pass = WorkloadOutcome::Pass;
         let rows = of(log, Outcome::Pass);
         assert_eq!(rows[0], ("batch=1 T=f32".into(), pass, Some(7.01)));
-        assert_eq!(rows[1], ("batch=1 T=f32 #2".into(), pass, Some(7.17)));
+        assert_eq!(rows[1], ("batch=1 T=f32 nr=2".into(), pass, Some(7.17)));
         assert_eq!(rows[2], ("scale".into(), pass, Some(3.0)));
         let verdict = Verdict::bare(Outcome::Pass, "");
         assert_eq!(workloads(&Report::read(log), &verdict, "scale")[0].trials_us, [7.0, 7.02]);

@@ -173,7 +173,6 @@ impl Judged<'_> {
         command.arg(format!("--when={}", When::Keep));
         if let Some(discipline) = self.start.discipline {
             command.arg("--bench");
-            command.arg(format!("--when={}", When::Keep));
             command.arg(format!("--trials={}", discipline.trials));
             command.arg(format!("--iterations={}", discipline.iterations));
             command.arg(format!("--warm-up={}", discipline.warm_up));

@@ -341,6 +341,11 @@ impl Report {
         &self.caveats
     }
 
+    /// How many `workload:` lines there are.
+    pub fn workload_count(&self) -> usize {
+        self.workloads.len()
+    }
+
     /// The `key=value` pairs of each `workload:` line, in order.
     pub fn workloads(&self) -> Vec<Vec<(&str, &str)>> {
         self.workloads

@@ -1,7 +1,7 @@
 //! A checked tensor problem: every name is known, and every shape is a number.
 
 use super::input_values::InputValues;
-use super::objective::Objective;
+use super::objective::{Amounts, Objective};
 use super::planted::Planting;
 use crate::dtype::Dtype;
 use crate::gates::Tolerance;
@@ -71,11 +71,7 @@ pub struct Case {
     /// The first occasion at which the case is judged.
     pub when: When,
     pub origin: Origin,
-    /// Samples of one launch, for `throughput_sps`.
-    pub samples: f64,
-    /// Bytes that one launch must move, and operations that it must compute.
-    pub bytes: f64,
-    pub flops: Option<f64>,
+    pub amounts: Amounts,
 }
 
 /// Which table of problem.toml a case comes from.

@@ -3,7 +3,7 @@
 use super::super::drawn_shapes::{self, DrawnShapes, Extents};
 use super::super::expression::Expression;
 use super::super::number::Variables;
-use super::super::objective::Figure;
+use super::super::objective::{Amounts, Figure};
 use super::super::planted::Planting;
 use super::super::spec::{Case, CaseTensor, Origin, TensorRole};
 use super::super::suggest::suggest;
@@ -295,9 +295,7 @@ impl ProblemFile {
             held_out: workload.held_out,
             when: workload.when,
             origin: workload.origin,
-            samples,
-            bytes,
-            flops,
+            amounts: Amounts { samples, bytes, flops },
         })
     }
 }
