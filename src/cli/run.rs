@@ -3,7 +3,7 @@
 use super::decide;
 use super::interrupt::end_on_signals;
 use super::json::Resumed;
-use super::json::decision::DecisionReport;
+use super::json::decision::{DecisionReport, LastDecision};
 use super::json::run::RunReport;
 use super::{JsonArg, KernelArg, answer, code, complain, failed, open, say, say_batch};
 use crate::confinement;
@@ -141,7 +141,7 @@ fn go_on(project: &Project, options: &RunArgs) -> Option<ExitCode> {
         None => return Some(failed(&text, Exit::Left)),
     };
     if options.json.json {
-        return Some(answer(exit, Resumed { resumed: &text }));
+        return Some(answer(exit, Resumed::new(&text, LastDecision::of(project))));
     }
     complain(&text);
     Some(code(exit))
@@ -187,6 +187,7 @@ fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: Vec<Stri
     }
     let mut lines = vec![String::new(), text];
     lines.extend(verdict.slower_workloads().map(|slower| format!("  {slower}")));
+    lines.extend(verdict.left_workloads().map(|left| format!("  {left}")));
     lines.extend(more);
     lines.extend(verdict.caveats.iter().map(|caveat| format!("  caveat: {caveat}")));
     let this = project.argument.clone() + &by_number(project, record);

@@ -3,6 +3,8 @@
 use super::hands::place;
 use super::states::{check, check_at};
 use super::world::World;
+use lab_core::bench::summary::TimeOverRuns;
+use lab_core::bench::{BenchDigest, BenchId};
 use lab_core::run::experiment::Status;
 
 const WIDE: [(u16, u16); 2] = [(220, 60), (120, 35)];
@@ -30,6 +32,32 @@ fn world() -> World {
 fn the_table() {
     check("table", &mut world());
     check_at("table", &mut world(), &WIDE);
+}
+
+/// What was measured of the same bytes by `lab bench` stands with the experiment.
+#[test]
+fn a_bench_stands_with_its_experiment() {
+    let mut world = world();
+    let mean = TimeOverRuns { mean: 13.615, low: 11.095, high: 15.953 };
+    world.benches = vec![BenchDigest {
+        bench: BenchId(3),
+        device: Some("NVIDIA H200".into()),
+        runs: 6,
+        mean: Some(mean),
+        passed: 53,
+        workloads: 54,
+        emulated: true,
+        foreign: false,
+    }];
+    world.tell("press enter");
+    let screen = world.screen(160, 60);
+    for line in [
+        "benches of these bytes",
+        "bench 3: 13.615 µs (11.095 … 15.953) over 6 runs, passed 53/54, NVIDIA H200",
+        "emulated: the times say nothing about a GPU",
+    ] {
+        assert!(screen.contains(line), "{line} is not in\n{screen}");
+    }
 }
 
 #[test]

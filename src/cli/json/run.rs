@@ -10,7 +10,7 @@ use lab_core::run::{Fingerprint, Reason, RunId};
 use lab_core::runner::follow::read_log;
 use lab_core::store::RunStore;
 use lab_protocol::report::{
-    Diagnostic, LaunchLine, Measure, Report, ScratchLine, Speed, WorkloadSpeeds, number,
+    Diagnostic, JudgedWorkloads, LaunchLine, Measure, Report, ScratchLine, Speed, WorkloadSpeeds, number,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -57,6 +57,8 @@ pub struct RunReport {
     workloads: Vec<Map<String, Value>>,
     /// `None` unless several workloads were timed in turns with the incumbent.
     workload_speeds: Option<WorkloadSpeeds>,
+    /// `None` of a harness that does not say so.
+    judged_workloads: Option<JudgedWorkloads>,
     gates: Vec<GateReport>,
     first_failure: Option<String>,
     diagnostics: Vec<Diagnostic>,
@@ -154,6 +156,7 @@ impl RunReport {
             scratch: report.scratch(),
             workloads: workloads(&report),
             workload_speeds: verdict.workloads.clone(),
+            judged_workloads: verdict.judged,
             gates: gates(&report),
             first_failure: report.value("first_failure").map(str::to_owned),
             diagnostics: diagnostics(&records, start.id, verdict),

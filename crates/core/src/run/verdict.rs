@@ -9,8 +9,8 @@ pub use figure::{Figure, Unit};
 use crate::objective::Objective;
 use crate::run::Ending;
 use crate::text::{figures, signal};
-use lab_protocol::Exit;
-use lab_protocol::report::{AggregateOf, Measure, Report, Severity, Stage, WorkloadSpeeds};
+use lab_protocol::report::{AggregateOf, JudgedWorkloads, Measure, Report, Severity, Stage, WorkloadSpeeds};
+use lab_protocol::{Exit, When};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -90,6 +90,9 @@ pub struct Verdict {
     /// The verdicts on the speed of several workloads, if they were timed in turns with the incumbent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workloads: Option<WorkloadSpeeds>,
+    /// How many of the problem's workloads were judged; `None` of a harness that does not say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judged: Option<JudgedWorkloads>,
     /// Microseconds of one launch; only of a passing run.
     pub kernel_us: Option<f64>,
     /// The change against the incumbent; `None` on an emulated device, and if the incumbent was never measured.
@@ -167,6 +170,7 @@ pub fn judge(facts: &Facts) -> Verdict {
         chosen: Figure::chosen(report, facts.objective).filter(|_| passed && !facts.external),
         aggregate: objective.and_then(|_| report.aggregate_of(facts.objective.name())),
         workloads: change.and_then(|_| report.workload_speeds()),
+        judged: report.judged_workloads(),
         kernel_us: report.measure("kernel_us").filter(|m| passed && number(m)).map(|m| m.value),
         change,
         emulated: report.emulated(),
@@ -334,12 +338,25 @@ impl Verdict {
             chosen: None,
             aggregate: None,
             workloads: None,
+            judged: None,
             kernel_us: None,
             change: None,
             emulated: false,
             unmeasured: None,
             caveats: Vec::new(),
         }
+    }
+
+    /// That the run left workloads to later occasions, in words; `None` if it judged all of them, or does not say how many there
+    /// are.
+    pub fn left_workloads(&self) -> Option<String> {
+        let judged = self.judged.filter(|judged| judged.judged < judged.of)?;
+        let later = match judged.when {
+            When::Save => "; `lab measure` and the check before a keep judge more",
+            When::Measure => "; the check before a keep judges all",
+            When::Keep => "",
+        };
+        Some(format!("{judged}{later}"))
     }
 
     /// The figure to show: the one that problem.toml chose, else the objective, which is `configured` in lab.toml. `None`

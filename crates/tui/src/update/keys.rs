@@ -96,6 +96,7 @@ impl Model {
             Action::Undo => return ask(RepositoryRequest::Undoable),
             Action::Auto => self.toggle_auto(),
             Action::Rerun => return self.start(Reason::Rerun),
+            Action::Measure => return self.start(Reason::Measure),
             Action::Stop | Action::Close if self.decision.held_out.is_some() => {
                 return vec![Effect::StopKeep];
             }
@@ -146,9 +147,19 @@ impl Model {
                 self.panes.correctness.histograms = !self.panes.correctness.histograms;
             }
             Action::LogScale => self.panes.history.toggle_scale(),
+            Action::SortNext if self.panes.focus() == Pane::Workloads => self.panes.workloads.sort_by_next(),
+            Action::SortReverse if self.panes.focus() == Pane::Workloads => self.panes.workloads.reverse(),
             Action::SortNext => return self.sort_by_next(),
             Action::SortReverse => return self.turn_order(),
             Action::AllProblems => return self.turn_problems(),
+            Action::SortWorkloads => {
+                self.panes.set_focus(Pane::Workloads);
+                self.panes.workloads.sort_by_next();
+            }
+            Action::ReverseWorkloads => {
+                self.panes.set_focus(Pane::Workloads);
+                self.panes.workloads.reverse();
+            }
             Action::Filter => self.open_filter(),
             Action::Mark => self.mark(),
             Action::Compare => return self.compare(),
@@ -257,6 +268,10 @@ impl Model {
             Pane::Commit => self.panes.commit.scroll(by),
             Pane::Gauges => self.panes.gauges.scroll(by),
             Pane::Build => self.panes.build.scroll(by),
+            Pane::Workloads => {
+                let count = self.rows(Pane::Workloads).count;
+                self.panes.workloads.select(by, count);
+            }
         }
         Vec::new()
     }
@@ -267,7 +282,7 @@ impl Model {
             Pane::Experiment => &mut self.panes.experiment.left,
             Pane::Source => &mut self.panes.source.left,
             Pane::Log | Pane::Correctness | Pane::History | Pane::Commits => &mut self.panes.log.left,
-            Pane::Experiments | Pane::Graph | Pane::Gauges | Pane::Build => return,
+            Pane::Experiments | Pane::Graph | Pane::Gauges | Pane::Build | Pane::Workloads => return,
         };
         *left = left.saturating_add_signed(by).min(2_000);
     }

@@ -7,7 +7,7 @@ use crate::probe::bounds::Demand;
 use crate::worker::{ModuleId, Worker};
 use lab_device::DeviceInfo;
 use lab_protocol::When;
-use lab_protocol::report::{Measure, Writer};
+use lab_protocol::report::{JudgedWorkloads, Measure, Writer};
 use lab_stats::aggregate::Aggregate;
 use std::path::Path;
 
@@ -48,6 +48,11 @@ pub trait Problem {
     /// Selects the workloads of this occasion and of the ones before it. Called before every other method that judges, or
     /// not at all: then the problem judges those of a save.
     fn use_workloads(&mut self, _when: When) {}
+    /// How many workloads [`Problem::verify`] judged. `None` if the problem has no workloads to choose from, or the check
+    /// ended before its last one.
+    fn judged_workloads(&self) -> Option<JudgedWorkloads> {
+        None
+    }
     /// What the compiler needs besides the source.
     fn build_needs(&self, device: &DeviceInfo) -> BuildNeeds;
     /// Computes or loads what is expected, and uploads what every candidate gets. Writes `progress:` if that takes

@@ -52,6 +52,7 @@
 //! - `workload: rows=3 cols=257 kernel_us=4.1 low_us=4.0 high_us=4.3 mad_us=… n=… gbps=… gflops=… of_floor=61.2
 //!   incumbent_us=4.2 ratio=1.0213 ratio_low=1.0190 ratio_high=1.0236 speed=faster correctness=pass`: one workload, as
 //!   `key=value` words ([`Workload`]).
+//! - `workloads: 3 of=54 when=save`: how many of the problem's workloads were judged ([`JudgedWorkloads`]).
 //! - `workload_speeds: 4 faster=2 same=0 slower=2 undecided=0` and `worst_workload: 0.8331 low=… high=… at=rows=3~cols=257`:
 //!   the verdicts on several workloads, and the slower one with the lowest ratio.
 //! - `floor_us: V`, `estimate_us: V exchanges=N`, `of_estimate: P`: the least time that the device can take, the time that a good
@@ -100,7 +101,7 @@ pub use launches::{LaunchLine, ScratchLine};
 pub use line::{LINE_LIMIT, ResultLine, attribute, first_word, number, parse};
 pub use turns::{TURN_BLOCKS, Turns};
 pub use values::{Comparison, Gate, Measure, Stage};
-pub use workloads::{AggregateOf, Workload, WorkloadSpeeds, WorstWorkload};
+pub use workloads::{AggregateOf, JudgedWorkloads, Workload, WorkloadSpeeds, WorstWorkload};
 pub use writer::{Clock, Writer, at};
 
 use std::collections::HashMap;
@@ -338,6 +339,11 @@ impl Report {
     /// The caveats, each once, in order.
     pub fn caveats(&self) -> &[String] {
         &self.caveats
+    }
+
+    /// How many `workload:` lines there are.
+    pub fn workload_count(&self) -> usize {
+        self.workloads.len()
     }
 
     /// The `key=value` pairs of each `workload:` line, in order.

@@ -1,6 +1,7 @@
 //! The `workload:` lines: what was measured of each workload, and how it compares with the incumbent.
 
 use super::{Measure, Report, Speed, number};
+use crate::when::When;
 use lab_stats::aggregate::Aggregate;
 use serde::{Deserialize, Serialize};
 
@@ -81,7 +82,41 @@ pub struct AggregateOf {
     pub workloads: usize,
 }
 
+/// How many of a problem's workloads a run judged, each in each of its types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JudgedWorkloads {
+    /// Those that were judged.
+    pub judged: usize,
+    /// All of them.
+    pub of: usize,
+    /// The last occasion whose workloads were asked for.
+    pub when: When,
+}
+
+/// `3 of 54 workloads judged`
+impl std::fmt::Display for JudgedWorkloads {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} of {} workloads judged", self.judged, self.of)
+    }
+}
+
 impl Report {
+    /// How many workloads were judged; `None` of a harness that does not say so.
+    ///
+    /// ```
+    /// use lab_protocol::report::Report;
+    ///
+    /// let judged = Report::read("workloads: 3 of=54 when=save\n").judged_workloads().unwrap();
+    /// assert_eq!(judged.to_string(), "3 of 54 workloads judged");
+    /// ```
+    pub fn judged_workloads(&self) -> Option<JudgedWorkloads> {
+        let line = self.value("workloads")?;
+        let of = super::attribute(line, "of")?.parse().ok()?;
+        let when = super::attribute(line, "when")?.parse().ok()?;
+        let judged = super::first_word(line).parse().ok().filter(|judged| *judged <= of)?;
+        Some(JudgedWorkloads { judged, of, when })
+    }
+
     /// What was measured of each workload, in the order of the lines.
     pub fn workload_figures(&self) -> Vec<Workload> {
         let rows = self.workloads();
@@ -146,7 +181,7 @@ impl Workload {
             us,
             incumbent_us: figure("incumbent_us"),
             of_floor: figure("of_floor"),
-            gbps: figure("gbps"),
+            gbps: figure("gbps").or_else(|| figure("gbs")),
             gflops: figure("gflops"),
             ratio,
             speed: value("speed").and_then(Speed::of_word).filter(|speed| *speed != Speed::Mixed),
@@ -215,6 +250,16 @@ speed_ratio: 1.01 low=1.008 high=1.012
         assert_eq!(mixed.comparison().and_then(|c| c.speed), Some(Speed::Mixed));
         // Without a word for the whole there is no verdict.
         assert_eq!(Report::read(THREE).comparison().and_then(|c| c.speed), None);
+    }
+
+    #[test]
+    fn what_does_not_say_how_many_workloads_were_judged_is_no_such_line() {
+        let judged = |line: &str| Report::read(line).judged_workloads();
+        assert!(judged("workloads: 3 of=3 when=keep\n").is_some_and(|w| w.when == When::Keep));
+        for line in ["workloads: 3\n", "workloads: 4 of=3 when=save\n", "workloads: 3 of=4 when=never\n", ""]
+        {
+            assert_eq!(judged(line), None, "{line}");
+        }
     }
 
     #[test]

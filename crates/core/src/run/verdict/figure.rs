@@ -37,6 +37,11 @@ impl Figure {
         }
     }
 
+    /// The figure of a run in progress: the one that problem.toml chose, else that of `configured`, as lab.toml has it.
+    pub fn so_far(report: &Report, configured: &Objective) -> Option<Figure> {
+        Figure::chosen(report, configured).or_else(|| Figure::of(report, configured.clone()))
+    }
+
     /// Which of two values is better, if problem.toml chose the figure.
     pub fn goal(&self) -> Goal {
         match self.objective {

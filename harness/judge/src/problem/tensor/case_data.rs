@@ -1,5 +1,6 @@
 //! The inputs of a case and what is expected of them.
 
+use super::input_values::InputValues;
 use super::launcher::{self, Inputs, Outputs};
 use super::planted::{self, Placed, PlantedSets, PlantedTensor};
 use super::reference::{Expected, ReferenceKernel};
@@ -45,8 +46,8 @@ pub fn planted_tensors<'a>(spec: &'a ProblemSpec, case: &'a Case) -> Vec<Planted
         name: &tensor.name,
         dtype: shaped.dtype,
         shape: &shaped.shape,
-        range: tensor.values.and_then(|values| values.range()),
-        planting: tensor.values.is_some().then_some(&shaped.planted),
+        range: shaped.values.as_ref().and_then(InputValues::range),
+        planting: shaped.values.is_some().then_some(&shaped.planted),
     };
     each.map(tensor).collect()
 }

@@ -1,22 +1,26 @@
 //! Reading the problem.toml of a tensor problem, and checking that it makes sense.
 
 mod cases;
+mod given;
 mod text;
+mod tolerance;
 
 use super::expression::Expression;
 use super::objective::{Figure, Objective};
 use super::planted::{PlantedText, Planting};
-use super::spec::{ProblemSpec, ScalarSpec, TensorRole, TensorSpec};
+use super::spec::{ProblemSpec, TensorRole, TensorSpec};
+use super::values_text::NpyFiles;
 use crate::dtype::Dtype;
 use crate::outcome::Stop;
 use crate::problem::key_error::{KeyError, toml_error};
 use std::path::Path;
-use text::{ExtentText, ProblemFile, ScalarText, TensorText, TensorType};
+use text::{ExtentText, ProblemFile, TensorText, TensorType};
 
 /// Reads the problem.toml at `path`, which has this text. With the seed `held_out`, shapes that `[[keep]]` describes are
 /// drawn by it and replace the workloads. An error names the line and the column of the key.
 pub fn parse(path: &Path, text: &str, held_out: Option<u64>) -> Result<ProblemSpec, Stop> {
-    let file: ProblemFile = toml::from_str(text).map_err(|e| toml_error(path, text, &e))?;
+    let mut file: ProblemFile = toml::from_str(text).map_err(|e| toml_error(path, text, &e))?;
+    file.files = NpyFiles::new(path.parent().unwrap_or(Path::new(".")));
     let file = match held_out {
         Some(seed) => file.held_out(seed),
         None => file,
@@ -36,7 +40,7 @@ impl ProblemFile {
         self.check_types()?;
         let names = self.names();
         let tensors = self.tensors(&names)?;
-        let scalars = self.scalars()?;
+        self.check_scalars(&names)?;
         let expression = |key: &str, text: &str| {
             Expression::parse(text, &names).map_err(|e| KeyError::new(format!("{key}: {e}")))
         };
@@ -58,7 +62,6 @@ impl ProblemFile {
             name: self.name,
             dims: self.dims,
             tensors,
-            scalars,
             cases,
             steps: self.steps,
             cpu_max_cells: self.cpu_max_cells,
@@ -166,20 +169,11 @@ impl ProblemFile {
         }
         self.check_entry(pattern).map_err(|e| e.within("entry"))?;
         for (dtype, t) in &self.tolerance {
-            let right = |limit: f64| limit.is_finite() && limit >= 0.0;
-            let wrong = if !right(t.atol) {
-                "atol"
-            } else if !right(t.rtol) {
-                "rtol"
-            } else if !(t.matched > 0.0 && t.matched <= 1.0) {
-                "matched"
-            } else {
-                continue;
-            };
-            let what = format!(
-                "tolerance.{dtype}: atol and rtol must not be negative, and matched must be above 0 and at most 1"
-            );
-            return Err(KeyError::new(what).within(wrong).within(dtype.word()).within("tolerance"));
+            let wrong = t.check(&self.names()).err();
+            if let Some(error) = wrong {
+                let of = format!("tolerance.{dtype}");
+                return Err(error.of(of).within(dtype.word()).within("tolerance"));
+            }
         }
         Ok(())
     }
@@ -213,29 +207,30 @@ impl ProblemFile {
     }
 
     fn tensor(&self, t: &TensorText, names: &[&str]) -> Result<ParsedTensor, KeyError> {
-        match (t.role, &t.values) {
-            (TensorRole::Out, Some(_)) => {
-                return Err(KeyError::new("an output has no values: the kernel writes them").within("values"));
+        if let Some(values) = &t.values {
+            if t.role == TensorRole::Out {
+                let what = "an output has no values: the kernel writes them";
+                return Err(KeyError::new(what).within("values"));
             }
-            (TensorRole::In | TensorRole::Inout, None) => {
-                return Err("an input needs values, as in values = { normal = { std = 1.0 } }".into());
-            }
-            (_, None) => {}
-            (_, Some(values)) => {
-                for dtype in self.concrete(t.dtype) {
-                    values
-                        .check(dtype)
-                        .map_err(|e| KeyError::new(format!("values: {e}")).within("values"))?;
-                }
-            }
+            values.check(names).map_err(|e| e.of("values").within("values"))?;
         }
-        if t.role != TensorRole::In {
-            let without = |d: &Dtype| d.integers().is_none() && !self.tolerance.contains_key(d);
-            if let Some(dtype) = self.concrete(t.dtype).into_iter().find(without) {
-                return Err(KeyError::new(format!(
-                    "it is compared as {dtype}, and there is no tolerance for {dtype}: add [tolerance.{dtype}] with atol and rtol"
-                ))
-                .within("type"));
+        match &t.tolerance {
+            Some(_) if t.role == TensorRole::In => {
+                let what = "tolerance is for outputs: an input is not compared with a tolerance";
+                return Err(KeyError::new(what).within("tolerance"));
+            }
+            Some(tolerance) => {
+                tolerance.check(names).map_err(|e| e.of("tolerance").within("tolerance"))?;
+            }
+            None if t.role == TensorRole::In => {}
+            None => {
+                let without = |d: &Dtype| d.integers().is_none() && !self.tolerance.contains_key(d);
+                if let Some(dtype) = self.concrete(t.dtype).into_iter().find(without) {
+                    return Err(KeyError::new(format!(
+                        "it is compared as {dtype}, and there is no tolerance for {dtype}: add [tolerance.{dtype}] with atol and rtol"
+                    ))
+                    .within("type"));
+                }
             }
         }
         let extent = |(i, extent): (usize, &ExtentText)| {
@@ -250,7 +245,7 @@ impl ProblemFile {
             return Err(KeyError::new("shape: give at least one extent, as in shape = [1]").within("shape"));
         }
         let planted = self.planting(t, t.planted.as_ref()).map_err(|e| e.within("planted"))?;
-        let tensor = TensorSpec { name: t.name.clone(), role: t.role, values: t.values };
+        let tensor = TensorSpec { name: t.name.clone(), role: t.role };
         Ok(ParsedTensor { tensor, dtype: t.dtype, shape, planted })
     }
 
@@ -272,26 +267,6 @@ impl ProblemFile {
             Some(fixed) => vec![fixed],
             None => self.types.clone(),
         }
-    }
-
-    fn scalars(&self) -> Result<Vec<ScalarSpec>, KeyError> {
-        let scalar = |(i, s): (usize, &ScalarText)| {
-            let whole = s.value.fract() == 0.0 && s.value.abs() <= f64::from(i32::MAX);
-            let error = || {
-                let what = "a scalar must be an f32, or an i32 with a whole value";
-                KeyError::new(format!("scalar '{}': {what}", s.name))
-            };
-            if !matches!(s.dtype, Dtype::F32 | Dtype::I32) {
-                return Err(error().within("type").within(i).within("scalar"));
-            }
-            if s.dtype == Dtype::I32 && !whole {
-                return Err(error().within("value").within(i).within("scalar"));
-            }
-            let mut bytes = Vec::new();
-            s.dtype.encode(s.value, &mut bytes);
-            Ok(ScalarSpec { bytes })
-        };
-        self.scalar.iter().enumerate().map(scalar).collect()
     }
 }
 

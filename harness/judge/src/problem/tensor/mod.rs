@@ -2,12 +2,15 @@
 //! is explained in kernels/README.md.
 
 mod case_data;
+mod device_memory;
 mod drawn_shapes;
 mod dump;
 mod expression;
 mod file;
 mod input_values;
 mod launcher;
+mod npy;
+mod number;
 mod objective;
 mod outcomes;
 mod planted;
@@ -17,6 +20,7 @@ mod spec;
 mod suggest;
 mod tally;
 mod timing;
+mod values_text;
 mod verify;
 
 use crate::outcome::{Correctness, Stop};
@@ -24,8 +28,10 @@ use crate::problem::api::{BuildNeeds, HeldOutUse, Problem, ProblemContext, Timed
 use crate::problem::key_error::KeyError;
 use crate::worker::{ModuleId, Worker};
 use case_data::{Ahead, CaseData, Part, draw, planted_sets, sets};
+use input_values::InputValues;
 use lab_device::{DeviceInfo, ExecutionOrder};
 use lab_protocol::When;
+use lab_protocol::report::JudgedWorkloads;
 use launcher::CaseLauncher;
 use objective::Figure;
 use outcomes::{CaseOutcome, CaseOutcomes};
@@ -50,6 +56,7 @@ pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
         text: text.to_owned(),
         spec: Rc::new(spec),
         when: When::default(),
+        judged: None,
         reference: None,
         chosen: Vec::new(),
         ahead: Ahead::default(),
@@ -68,6 +75,8 @@ struct TensorProblem {
     spec: Rc<ProblemSpec>,
     /// The occasion whose workloads are judged.
     when: When,
+    /// How many were judged, once all were.
+    judged: Option<JudgedWorkloads>,
     reference: Option<ReferenceKernel>,
     /// The cases that this device runs, as indices into the spec's.
     chosen: Vec<usize>,
@@ -94,6 +103,10 @@ impl Problem for TensorProblem {
         self.when = when;
     }
 
+    fn judged_workloads(&self) -> Option<JudgedWorkloads> {
+        self.judged
+    }
+
     /// Values are drawn anew in every run. Every workload is checked, whatever its `when`, and so are the shapes that
     /// problem.toml says how to draw.
     fn use_held_out_inputs(&mut self, seed: u64, _sealed: usize) -> Result<HeldOutUse, Stop> {
@@ -103,7 +116,6 @@ impl Problem for TensorProblem {
     }
 
     fn prepare(&mut self, cx: &mut ProblemContext, _worker: &mut Worker) -> Result<(), Stop> {
-        self.reference = Some(ReferenceKernel::start(&self.spec, &self.folder, cx)?);
         let limit = if cx.device.emulated { self.spec.cpu_max_cells } else { None };
         let small = |case: &Case| limit.is_none_or(|limit| case.cells() <= limit);
         let cases = || self.spec.cases.iter().enumerate().filter(|(_, case)| case.when <= self.when);
@@ -118,6 +130,12 @@ impl Problem for TensorProblem {
                 "the emulated device runs {} of {asked} workloads: cpu_max_cells leaves out the large ones",
                 self.chosen.len(),
             ))?;
+        }
+        device_memory::check(&self.spec, &self.chosen, cx.device)
+            .map_err(|error| error.stop(&self.path(), &self.text))?;
+        self.reference = Some(ReferenceKernel::start(&self.spec, &self.folder, cx)?);
+        for fixed in self.fixed_inputs() {
+            cx.out.caveat(format_args!("{fixed}"))?;
         }
         Ok(())
     }
@@ -263,12 +281,13 @@ impl Problem for TensorProblem {
 }
 
 impl TensorProblem {
-    /// Writes how many of the file's workloads, each in each of its types, were judged, and how many extremes their inputs held.
-    fn write_judged(&self, cx: &mut ProblemContext) -> Result<(), Stop> {
+    /// Notes how many of the file's workloads, each in each of its types, were judged, and writes how many extremes their inputs
+    /// held.
+    fn note_judged(&mut self, cx: &mut ProblemContext) -> Result<(), Stop> {
         let is_workload = |case: &Case| case.origin == Origin::Workload;
         let judged = self.chosen.iter().filter(|index| is_workload(&self.spec.cases[**index])).count();
-        let all = self.spec.cases.iter().filter(|case| is_workload(case)).count();
-        cx.out.line("workloads", format_args!("{judged} of={all} when={}", self.when))?;
+        let of = self.spec.cases.iter().filter(|case| is_workload(case)).count();
+        self.judged = Some(JudgedWorkloads { judged, of, when: self.when });
         let sets = |index: &usize| planted_sets(&self.spec, &self.spec.cases[*index], cx.device, cx.seed);
         let (planted, left_out) =
             self.chosen.iter().map(sets).fold((0, 0), |(planted, left_out), sets| {
@@ -330,8 +349,27 @@ impl TensorProblem {
             }
         }
         cx.out.progress(self.chosen.len() as u64, self.chosen.len() as u64)?;
-        self.write_judged(cx)?;
+        self.note_judged(cx)?;
         Ok(tally.verdict())
+    }
+
+    /// For each tensor whose values come from a file: a caveat that every run has the same ones.
+    fn fixed_inputs(&self) -> Vec<String> {
+        let mut caveats = Vec::new();
+        for index in &self.chosen {
+            for (tensor, shaped) in self.spec.tensors.iter().zip(&self.spec.cases[*index].tensors) {
+                let Some(InputValues::Npy(array)) = &shaped.values else { continue };
+                let hash = array.hash.get(..12).unwrap_or(&array.hash);
+                let caveat = format!(
+                    "fixed inputs: {} is {} (blake3 {hash}) in every run, so a kernel may know its values",
+                    tensor.name, array.name
+                );
+                if !caveats.contains(&caveat) {
+                    caveats.push(caveat);
+                }
+            }
+        }
+        caveats
     }
 
     /// Sets of a case, unless they were drawn ahead drawn now.

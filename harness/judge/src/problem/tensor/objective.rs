@@ -1,6 +1,5 @@
 //! What a tensor problem optimises: the figure of a workload, and how those of several workloads become one.
 
-use super::spec::Case;
 use crate::measure::TimingSummary;
 use lab_protocol::report::Measure;
 use lab_stats::aggregate::{Aggregate, Better};
@@ -19,6 +18,17 @@ pub enum Figure {
     Tflops,
     /// 10⁹ bytes per second.
     Gbps,
+}
+
+/// What one launch of a workload amounts to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Amounts {
+    /// Samples, for `throughput_sps`.
+    pub samples: f64,
+    /// Bytes that it must move.
+    pub bytes: f64,
+    /// Operations that it must compute.
+    pub flops: Option<f64>,
 }
 
 /// `[objective]` of a problem.toml, without the expression for the samples.
@@ -55,12 +65,12 @@ impl Figure {
     }
 
     /// The figure of a workload whose launch takes so many seconds, in the unit of [`Figure::key`].
-    pub fn of(self, case: &Case, seconds: f64) -> f64 {
+    pub fn of(self, launch: &Amounts, seconds: f64) -> f64 {
         match self {
-            Figure::Samples => case.samples / seconds,
+            Figure::Samples => launch.samples / seconds,
             Figure::Time => seconds * 1e6,
-            Figure::Tflops => case.flops.unwrap_or(0.0) / seconds / 1e12,
-            Figure::Gbps => case.bytes / seconds / 1e9,
+            Figure::Tflops => launch.flops.unwrap_or(0.0) / seconds / 1e12,
+            Figure::Gbps => launch.bytes / seconds / 1e9,
         }
     }
 }
@@ -75,13 +85,13 @@ impl Objective {
 
     /// Samples per second of several workloads, as results.tsv has them, also if something else is the measure: so many samples
     /// as a launch has on the mean, in the seconds that stand for a turn. So they grow as the objective gets better.
-    pub fn throughput(self, cases: &[&Case], times: &[TimingSummary]) -> Option<Measure> {
+    pub fn throughput(self, launches: &[Amounts], times: &[TimingSummary]) -> Option<Measure> {
         let mean =
             if self.aggregate == Aggregate::Geometric { Aggregate::Geometric } else { Aggregate::Arithmetic };
-        let samples = mean.of(cases.iter().map(|case| case.samples), Better::Larger)?;
+        let samples = mean.of(launches.iter().map(|launch| launch.samples), Better::Larger)?;
         let rate = |seconds: &dyn Fn(&TimingSummary) -> Option<f64>| {
             let turn: Option<Vec<f64>> = times.iter().map(seconds).collect();
-            Some(samples / self.seconds_of_turn(cases, &turn?)?)
+            Some(samples / self.seconds_of_turn(launches, &turn?)?)
         };
         let low = rate(&|time| time.interval.map(|(_, high)| high));
         let high = rate(&|time| time.interval.map(|(low, _)| low));
@@ -90,9 +100,10 @@ impl Objective {
 
     /// The figure of several workloads, with the interval that follows from theirs; `None` without a workload. The interval
     /// is missing if that of a workload is.
-    pub fn measure(self, figure: Figure, cases: &[&Case], times: &[TimingSummary]) -> Option<Measure> {
+    pub fn measure(self, figure: Figure, launches: &[Amounts], times: &[TimingSummary]) -> Option<Measure> {
         let aggregate = |seconds: &dyn Fn(&TimingSummary) -> Option<f64>| {
-            let each = cases.iter().zip(times).map(|(case, time)| Some(figure.of(case, seconds(time)?)));
+            let each =
+                launches.iter().zip(times).map(|(launch, time)| Some(figure.of(launch, seconds(time)?)));
             self.aggregate.of(each.collect::<Option<Vec<f64>>>()?, figure.better())
         };
         let least = aggregate(&|time| time.interval.map(|(low, _)| low));
@@ -103,14 +114,14 @@ impl Objective {
 
     /// The seconds that stand for a turn: if one kernel's are half of another's, its objective is twice as good. Of a
     /// geometric mean that is the geometric mean of the times, whatever the figure.
-    pub fn seconds_of_turn(self, cases: &[&Case], turn: &[f64]) -> Option<f64> {
+    pub fn seconds_of_turn(self, launches: &[Amounts], turn: &[f64]) -> Option<f64> {
         if self.figure == Figure::Time || self.aggregate == Aggregate::Geometric {
             return self.aggregate.of(turn.iter().copied(), Better::Smaller);
         }
         // The time in which launches of a mean size would have this rate.
-        let amounts = cases.iter().map(|case| self.figure.of(case, 1.0));
+        let amounts = launches.iter().map(|launch| self.figure.of(launch, 1.0));
         let amount = Aggregate::Arithmetic.of(amounts, Better::Larger)?;
-        let rates = cases.iter().zip(turn).map(|(case, seconds)| self.figure.of(case, *seconds));
+        let rates = launches.iter().zip(turn).map(|(launch, seconds)| self.figure.of(launch, *seconds));
         Some(amount / self.aggregate.of(rates, Better::Larger)?)
     }
 }
@@ -121,8 +132,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn case(samples: f64, bytes: f64, flops: f64) -> Case {
-        Case { samples, bytes, flops: Some(flops), ..Case::default() }
+    fn launch(samples: f64, bytes: f64, flops: f64) -> Amounts {
+        Amounts { samples, bytes, flops: Some(flops) }
     }
 
     fn time(seconds: f64) -> TimingSummary {
@@ -132,10 +143,10 @@ mod tests {
 
     #[test]
     fn each_figure_is_in_its_unit_and_its_interval_is_in_order() {
-        let cases = [&case(10.0, 2e9, 4e12), &case(10.0, 2e9, 4e12)];
+        let launches = [launch(10.0, 2e9, 4e12); 2];
         let times = [time(2.0), time(8.0)];
         let of = |figure, aggregate| {
-            let measure = Objective { figure, aggregate }.measure(figure, &cases, &times).unwrap();
+            let measure = Objective { figure, aggregate }.measure(figure, &launches, &times).unwrap();
             assert!(measure.low.unwrap() < measure.value && measure.value < measure.high.unwrap());
             measure.value
         };
@@ -147,7 +158,7 @@ mod tests {
         assert_eq!(of(Figure::Tflops, Aggregate::Worst), 0.5);
         assert_eq!(of(Figure::Gbps, Aggregate::Arithmetic), (1.0 + 0.25) / 2.0);
         let alone = TimingSummary { interval: None, ..time(1.0) };
-        let measure = Objective::default().measure(Figure::Time, &cases[..1], &[alone]).unwrap();
+        let measure = Objective::default().measure(Figure::Time, &launches[..1], &[alone]).unwrap();
         assert!((measure.value - 1e6).abs() < 1e-3 && measure.low.or(measure.high).is_none());
         assert_eq!(Objective::default().measure(Figure::Time, &[], &[]), None);
     }
@@ -160,13 +171,13 @@ mod tests {
         ) {
             let figure = [Figure::Samples, Figure::Time, Figure::Tflops, Figure::Gbps][at % 4];
             let objective = Objective { figure, aggregate: Aggregate::ALL[at / 4] };
-            let cases: Vec<Case> = launches.iter().map(|(size, ..)| case(*size, *size, *size)).collect();
-            let cases: Vec<&Case> = cases.iter().collect();
+            let amounts: Vec<Amounts> =
+                launches.iter().map(|(size, ..)| launch(*size, *size, *size)).collect();
             let of = |turn: Vec<f64>| {
                 let times: Vec<TimingSummary> = turn.iter().map(|seconds| time(*seconds)).collect();
-                let found = objective.measure(figure, &cases, &times).unwrap().value;
-                let rate = objective.throughput(&cases, &times).unwrap().value;
-                (objective.seconds_of_turn(&cases, &turn).unwrap(), found, rate)
+                let found = objective.measure(figure, &amounts, &times).unwrap().value;
+                let rate = objective.throughput(&amounts, &times).unwrap().value;
+                (objective.seconds_of_turn(&amounts, &turn).unwrap(), found, rate)
             };
             let (a, b) = (of(launches.iter().map(|l| l.1).collect()), of(launches.iter().map(|l| l.2).collect()));
             let gain = if figure == Figure::Time { a.1 / b.1 } else { b.1 / a.1 };

@@ -1,7 +1,7 @@
 //! A checked tensor problem: every name is known, and every shape is a number.
 
 use super::input_values::InputValues;
-use super::objective::Objective;
+use super::objective::{Amounts, Objective};
 use super::planted::Planting;
 use crate::dtype::Dtype;
 use crate::gates::Tolerance;
@@ -15,7 +15,6 @@ pub struct ProblemSpec {
     pub name: Option<String>,
     pub dims: Vec<String>,
     pub tensors: Vec<TensorSpec>,
-    pub scalars: Vec<ScalarSpec>,
     /// One case for each workload and type, in the order of the file, held-out ones last.
     pub cases: Vec<Case>,
     /// How many launches in a row a check makes on one set of inputs; what is in `inout` tensors after the last one is
@@ -34,15 +33,13 @@ pub struct ProblemSpec {
 pub struct TensorSpec {
     pub name: String,
     pub role: TensorRole,
-    /// How an input is filled; `None` for outputs.
-    pub values: Option<InputValues>,
 }
 
 impl TensorSpec {
     /// Draws the tensor's bytes for a case; `None` for an output. The same seed gives the same bytes.
     pub fn draw(&self, shaped: &CaseTensor, seed: u64) -> Option<Vec<u8>> {
-        let values = self.values?;
-        Some(values.fill(shaped.dtype, shaped.cells(), seed))
+        let values = shaped.values.as_ref()?;
+        Some(values.fill(shaped.dtype, &shaped.shape, seed))
     }
 }
 
@@ -56,32 +53,25 @@ pub enum TensorRole {
     Inout,
 }
 
-/// A scalar argument.
-#[derive(Clone, Debug)]
-pub struct ScalarSpec {
-    /// The bytes of the kernel's parameter.
-    pub bytes: Vec<u8>,
-}
-
 /// A workload in one type, in which every extent is a number.
 #[derive(Clone, Debug, Default)]
 pub struct Case {
     /// As in `rows=3 cols=257 T=f16`.
     pub label: String,
+    /// The table of problem.toml that says its dims, as in `workload`, and its place among these tables, from 0.
+    pub table: (&'static str, usize),
     pub entry: String,
     pub dims: Vec<i32>,
     /// In the order of the spec's tensors.
     pub tensors: Vec<CaseTensor>,
+    /// The bytes of the kernel's scalar parameters, in the order of the file.
+    pub scalars: Vec<Vec<u8>>,
     /// The case is verified and never timed.
     pub held_out: bool,
     /// The first occasion at which the case is judged.
     pub when: When,
     pub origin: Origin,
-    /// Samples of one launch, for `throughput_sps`.
-    pub samples: f64,
-    /// Bytes that one launch must move, and operations that it must compute.
-    pub bytes: f64,
-    pub flops: Option<f64>,
+    pub amounts: Amounts,
 }
 
 /// Which table of problem.toml a case comes from.
@@ -96,12 +86,14 @@ pub enum Origin {
     Drawn,
 }
 
-/// The type, shape and tolerance of a tensor in a case.
+/// The type, shape, tolerance and values of a tensor in a case.
 #[derive(Clone, Debug)]
 pub struct CaseTensor {
     pub dtype: Dtype,
     pub shape: Vec<usize>,
     pub tolerance: Tolerance,
+    /// How an input is filled; `None` for outputs.
+    pub values: Option<InputValues>,
     /// The extremes that an input also holds.
     pub planted: Planting,
 }

@@ -4,7 +4,7 @@
 //! so it holds what the device needs between two launches, and nothing of the host. `latency_us` is the time between two
 //! device events around a single launch.
 
-use super::objective::Figure;
+use super::objective::{Amounts, Figure};
 use super::outcomes::{CaseOutcome, CaseOutcomes};
 use super::resident::{AcceptedOutputs, Resident, TimedCases};
 use super::spec::{Case, ProblemSpec, TensorRole};
@@ -185,10 +185,14 @@ impl TensorTiming {
         measure::summarise(self.latencies.get(at)?).map(|summary| summary.median)
     }
 
+    /// What a launch of each timed case amounts to.
+    fn amounts(&self) -> Vec<Amounts> {
+        self.cases().map(|case| case.amounts).collect()
+    }
+
     /// The figure of all timed cases over these turns.
     fn measure(&self, figure: Figure, turns: &[Vec<f64>]) -> Option<Measure> {
-        let cases: Vec<&Case> = self.cases().collect();
-        self.spec.objective.measure(figure, &cases, &self.summaries(turns)?)
+        self.spec.objective.measure(figure, &self.amounts(), &self.summaries(turns)?)
     }
 
     /// The attributes of a figure of several workloads; nothing of a single one.
@@ -296,12 +300,11 @@ impl Timed for TensorTiming {
     }
 
     fn throughput(&self, turns: &[Vec<f64>]) -> Option<Measure> {
-        let cases: Vec<&Case> = self.cases().collect();
-        self.spec.objective.throughput(&cases, &self.summaries(turns)?)
+        self.spec.objective.throughput(&self.amounts(), &self.summaries(turns)?)
     }
 
     fn seconds_of_turn(&self, turn: &[f64]) -> Option<f64> {
-        self.spec.objective.seconds_of_turn(&self.cases().collect::<Vec<_>>(), turn)
+        self.spec.objective.seconds_of_turn(&self.amounts(), turn)
     }
 
     fn aggregate(&self) -> Aggregate {
@@ -317,9 +320,9 @@ impl Timed for TensorTiming {
                     tensors.filter(|(t, _)| t.role != if reads { TensorRole::Out } else { TensorRole::In });
                 moved.map(|(_, shaped)| shaped.bytes() as f64).sum::<f64>()
             };
-            let reads = bytes(true).min(case.bytes);
-            let writes = bytes(false).min(case.bytes - reads);
-            let flops = case.flops.unwrap_or(0.0);
+            let reads = bytes(true).min(case.amounts.bytes);
+            let writes = bytes(false).min(case.amounts.bytes - reads);
+            let flops = case.amounts.flops.unwrap_or(0.0);
             let (label, cache) = (case.label.clone(), self.spec.cache);
             Demand { label, reads, writes, flops, cache, ..Demand::default() }
         };
@@ -373,8 +376,8 @@ fn words(case: &Case, seconds: &TimingSummary, latency: Option<f64>) -> String {
     if let Some(latency) = latency {
         words += &format!(" latency_us={:.3}", latency * 1e6);
     }
-    words += &format!(" gbps={:.2}", case.bytes / seconds.median / 1e9);
-    if let Some(flops) = case.flops {
+    words += &format!(" gbps={:.2}", case.amounts.bytes / seconds.median / 1e9);
+    if let Some(flops) = case.amounts.flops {
         words += &format!(" gflops={:.2}", flops / seconds.median / 1e9);
     }
     words

@@ -2,14 +2,15 @@
 
 use super::super::drawn_shapes::{self, DrawnShapes, Extents};
 use super::super::expression::Expression;
-use super::super::objective::Figure;
+use super::super::number::Variables;
+use super::super::objective::{Amounts, Figure};
 use super::super::planted::Planting;
 use super::super::spec::{Case, CaseTensor, Origin, TensorRole};
 use super::super::suggest::suggest;
+use super::super::values_text::Filled;
 use super::text::{ProblemFile, TensorText, WorkloadText};
 use super::{ParsedCounts, ParsedTensor};
 use crate::dtype::Dtype;
-use crate::gates::Tolerance;
 use crate::problem::key_error::KeyError;
 use lab_protocol::When;
 
@@ -17,19 +18,20 @@ use lab_protocol::When;
 const MAX_CELLS: usize = 1 << 30;
 
 /// A workload of the file, a held-out one, or a shape that `[[keep]]` draws.
-struct Workload {
+pub(super) struct Workload<'a> {
     /// The array of tables that states it, and its number there, from 0.
-    key: &'static str,
-    number: usize,
+    pub key: &'static str,
+    pub number: usize,
     dims: Vec<i32>,
     origin: Origin,
     when: When,
     held_out: bool,
+    pub text: &'a WorkloadText,
     /// What is planted into each tensor.
-    planted: Vec<Planting>,
+    pub planted: Vec<Planting>,
 }
 
-impl Workload {
+impl Workload<'_> {
     /// As in `workload 2 (rows=3 cols=5)`.
     fn name(&self, dims: &[String]) -> String {
         format!("{} {} ({})", self.key, self.number + 1, words(dims, &self.dims).join(" "))
@@ -103,8 +105,9 @@ impl ProblemFile {
         let place = |e: KeyError| of_workload(key, number, e);
         let dims = self.extents(text).map_err(place)?;
         let held_out = self.is_untimed(origin, text.when);
+        self.check_values(text).map_err(place)?;
         let planted = self.plantings(text, tensors).map_err(place)?;
-        let workload = Workload { key, number, dims, origin, when: text.when, held_out, planted };
+        let workload = Workload { key, number, dims, origin, when: text.when, held_out, text, planted };
         let types = self.case_types(text).map_err(place)?;
         types.into_iter().map(|dtype| self.case(&workload, dtype, tensors, counts)).collect()
     }
@@ -217,6 +220,8 @@ impl ProblemFile {
             Some(i) => f64::from(dims[i]),
             None => dtype.map_or(f64::NAN, |d| d.size() as f64),
         };
+        let names = self.names();
+        let variables = Variables { names: &names, look_up: &look_up };
         let mut shaped = Vec::new();
         for (i, tensor) in tensors.iter().enumerate() {
             let of = &tensor.tensor.name;
@@ -235,9 +240,13 @@ impl ProblemFile {
             }
             let fixed = tensor.dtype.fixed().or(dtype);
             let dtype = fixed.ok_or_else(|| format!("'{of}' has type T, which is unknown here"))?;
-            let (tolerance, planted) = (self.tolerance_of(dtype), workload.planted[i].clone());
-            shaped.push(CaseTensor { dtype, shape, tolerance, planted });
+            let tolerance = self.tolerance_of(i, dtype, &variables).map_err(|e| e.of(&name))?;
+            let filled = Filled { dtype, shape: &shape, variables, files: &self.files };
+            let values = self.values_of(i, workload, &filled).map_err(|e| e.of(&name))?;
+            let planted = workload.planted[i].clone();
+            shaped.push(CaseTensor { dtype, shape, tolerance, values, planted });
         }
+        let scalars = self.scalars_of(&variables).map_err(|e| e.of(&name))?;
         let moved = |(tensor, shaped): (&ParsedTensor, &CaseTensor)| {
             shaped.bytes() as f64 * if tensor.tensor.role == TensorRole::Inout { 2.0 } else { 1.0 }
         };
@@ -278,23 +287,15 @@ impl ProblemFile {
             words(&self.dims, dims).into_iter().chain(dtype.map(|d| format!("T={d}"))).collect();
         Ok(Case {
             label: label.join(" "),
+            table: (workload.key, workload.number),
             entry: self.entry.replace("{T}", dtype.map_or("", Dtype::word)),
             dims: dims.clone(),
             tensors: shaped,
+            scalars,
             held_out: workload.held_out,
             when: workload.when,
             origin: workload.origin,
-            samples,
-            bytes,
-            flops,
-        })
-    }
-
-    fn tolerance_of(&self, dtype: Dtype) -> Tolerance {
-        self.tolerance.get(&dtype).map_or(Tolerance::EXACT, |t| Tolerance {
-            atol: t.atol,
-            rtol: t.rtol,
-            matched: t.matched,
+            amounts: Amounts { samples, bytes, flops },
         })
     }
 }
@@ -305,6 +306,7 @@ fn drawn_workload(drawn: &DrawnShapes, dims: Extents, number: usize) -> Workload
         dims,
         types: drawn.types.clone(),
         when: When::Keep,
+        values: drawn.values.clone(),
         planted: drawn.planted.clone(),
         drawn_by: Some(number),
     }

@@ -1,10 +1,11 @@
 //! The keys of a tensor problem's problem.toml, as serde reads them.
 
 use super::super::drawn_shapes::{DrawnShapes, Extents};
-use super::super::input_values::InputValues;
+use super::super::number::NumberText;
 use super::super::objective::Figure;
 use super::super::planted::PlantedText;
 use super::super::spec::TensorRole;
+use super::super::values_text::{NpyFiles, ValuesText};
 use crate::dtype::Dtype;
 use crate::probe::bounds::CacheState;
 use lab_protocol::When;
@@ -45,6 +46,9 @@ pub(super) struct ProblemFile {
     pub graph: Option<bool>,
     #[serde(default)]
     pub cache: CacheState,
+    /// The files beside problem.toml.
+    #[serde(skip)]
+    pub files: NpyFiles,
 }
 
 fn one_step() -> usize {
@@ -59,7 +63,9 @@ pub(super) struct TensorText {
     #[serde(rename = "type")]
     pub dtype: TensorType,
     pub shape: Vec<ExtentText>,
-    pub values: Option<InputValues>,
+    pub values: Option<ValuesText>,
+    /// In place of the tolerance of its type.
+    pub tolerance: Option<ToleranceText>,
     pub planted: Option<PlantedText>,
 }
 
@@ -100,22 +106,27 @@ pub(super) struct ScalarText {
     pub name: String,
     #[serde(rename = "type")]
     pub dtype: Dtype,
-    pub value: f64,
+    pub value: NumberText,
 }
 
+/// Each limit is a number or an expression.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ToleranceText {
-    #[serde(default)]
-    pub atol: f64,
-    #[serde(default)]
-    pub rtol: f64,
+    #[serde(default = "none")]
+    pub atol: NumberText,
+    #[serde(default = "none")]
+    pub rtol: NumberText,
     #[serde(default = "all")]
-    pub matched: f64,
+    pub matched: NumberText,
 }
 
-pub(super) fn all() -> f64 {
-    1.0
+fn none() -> NumberText {
+    NumberText::Float(0.0)
+}
+
+fn all() -> NumberText {
+    NumberText::Float(1.0)
 }
 
 #[derive(Deserialize)]
@@ -134,6 +145,9 @@ pub(super) struct ObjectiveText {
 pub(super) struct WorkloadText {
     pub dims: Extents,
     pub types: Option<Vec<Dtype>>,
+    /// The values of these tensors, in place of their own.
+    #[serde(default)]
+    pub values: BTreeMap<String, ValuesText>,
     #[serde(default)]
     pub when: When,
     /// What is planted into an input in this workload, by its name, in place of what the tensor says.
