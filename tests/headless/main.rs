@@ -49,3 +49,4 @@ mod trailers;
 mod trust;
 mod undo;
 mod watch;
+mod when;

@@ -221,3 +221,49 @@ fn a_commit_starts_no_program_of_a_folder_that_is_not_trusted() {
     plain("keep -m best").is(0);
     assert!(lab.path("../ran").exists());
 }
+
+#[test]
+fn a_fetch_starts_no_program_of_a_folder_that_is_not_trusted() {
+    let lab = Lab::new();
+    lab.git("clone -q . ../other");
+    lab.script("evil", "touch ../ran\nexec git-upload-pack \"$@\"");
+    let plain = |args: &str| lab.lab(args);
+    let settings: [(&str, &[(&str, &str)]); 5] = [
+        (
+            "remote.origin.uploadpack",
+            &[("remote.origin.url", "../other"), ("remote.origin.uploadpack", "./evil")],
+        ),
+        ("core.sshcommand", &[("remote.origin.url", "ssh://host/x"), ("core.sshCommand", "./evil")]),
+        ("remote.origin.url", &[("remote.origin.url", "ext::./evil ../other")]),
+        ("protocol.ext.allow", &[("remote.origin.url", "../other"), ("protocol.ext.allow", "always")]),
+        (
+            "credential.helper",
+            &[("remote.origin.url", "https://127.0.0.1:1/"), ("credential.helper", "!./evil")],
+        ),
+    ];
+    for (named, pairs) in settings {
+        for (key, value) in pairs {
+            lab.git(&format!("config {key} '{value}'"));
+        }
+        for command in ["fetch", "fetch origin", "fetch ../other"] {
+            plain(command)
+                .is(1)
+                .says(&format!("({named} in the repository's configuration)"))
+                .says("`lab trust` lets it run");
+        }
+        let refused = plain("fetch --json").is(1).json();
+        assert!(refused["error"].as_str().unwrap().contains("`lab trust`"), "{refused}");
+        assert!(!lab.path("../ran").exists(), "{named} ran");
+        for (key, _) in pairs {
+            lab.git(&format!("config --unset {key}"));
+        }
+    }
+    // The user's own settings are the user's, and a trusted folder's are followed.
+    lab.git("config --global protocol.allow always");
+    lab.git("config remote.origin.url ../other");
+    assert!(!plain("fetch").err.contains("trust"));
+    lab.git("config remote.origin.uploadpack ./evil");
+    lab.lab("trust").is(0);
+    plain("fetch");
+    assert!(lab.path("../ran").exists(), "the test would see it");
+}

@@ -223,6 +223,18 @@ fn what_is_being_typed_answers_no_question() {
 }
 
 #[test]
+fn a_measurement_is_started_by_a_key_and_judges_more_workloads() {
+    check(
+        "open; say correctness: pass | workloads: 3 of=54 when=save; end pass 1000",
+        &["● PASS", "3 of 54 workloads"],
+    );
+    let story = format!("open; {PASS}; press m; say correctness: pass | workloads: 54 of=54 when=measure");
+    check(&story, &["run 2 · measure"]);
+    let mut world = check(&format!("{story}; end pass 1000"), &["● PASS", "run 2 · measure"]);
+    assert!(!world.words().contains("of 54 workloads"), "{}", world.screen(160, 45));
+}
+
+#[test]
 fn a_run_can_be_stopped() {
     let world = check("open; say stage: verify; press x", &["∅ VOID", "it was ended before it was done"]);
     assert!(matches!(world.model.runs.running, Running::No));

@@ -6,7 +6,9 @@ use lab_core::config::Goal;
 use lab_core::history::details::{Compared, ExperimentDetails};
 use lab_core::history::kernels::{LastRun, ListedKernel};
 use lab_core::message;
+use lab_core::objective::Objective;
 use lab_core::repo::{ChangeKind, CommitDetails, FileChange, GraphEntry, Label, LabelKind, text_diff};
+use lab_core::run::common_workloads::{self, CommonWorkloads};
 use lab_core::run::verdict::Outcome;
 use lab_core::run::{Fingerprint, RunId};
 use lab_core::text::sanitise::LogLine;
@@ -43,11 +45,18 @@ impl World {
                 let [a, b] = keys.each_ref().map(|key| key.commit.as_str());
                 let short = format!("@@ -1 +1 @@\n-the bytes of {a}\n+the bytes of {b}\n");
                 let diff = Ok(if self.long_diffs { long_diff(around.lines()) } else { short });
+                let common = match &records {
+                    [Some(a), Some(b)] => {
+                        common_workloads::compare(&a.report(), &b.report(), &Objective::Throughput)
+                    }
+                    _ => CommonWorkloads::Same,
+                };
                 self.answers.push_back(Event::View(ViewReply::Comparison(Box::new(Compared {
                     keys,
                     records,
                     diff,
                     around: around.lines(),
+                    common,
                 }))));
             }
             ViewRequest::Source(request) => self.read_source(request),

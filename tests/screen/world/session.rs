@@ -74,6 +74,7 @@ impl World {
         let mut verdict = void(rest);
         verdict.emulated = report.emulated();
         verdict.caveats = report.caveats().to_vec();
+        verdict.judged = report.judged_workloads();
         let mut words = rest.split_whitespace();
         match word {
             "pass" => {

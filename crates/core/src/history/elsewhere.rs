@@ -1,7 +1,7 @@
 //! Experiments whose commits are not in this clone: how many they are, and where `lab fetch` finds them.
 
 use super::Listing;
-use crate::project::Project;
+use crate::project::{Project, trust};
 use crate::repo::{self, Bundle, Fetched, Present, Repo};
 use crate::store::RunIndex;
 use anyhow::{Result, bail};
@@ -101,6 +101,7 @@ pub fn fetch(
     here: &Path,
     from: Option<&str>,
 ) -> Result<Vec<(String, Fetched)>> {
+    require_trust(repo, project)?;
     let sources: Vec<String> = match from {
         Some(from) => vec![from.to_owned()],
         None => match source(repo, project, None) {
@@ -129,6 +130,17 @@ pub fn fetch(
         brought.push((from, repo::fetch(repo, &path, &name)?));
     }
     Ok(brought)
+}
+
+/// Refuses a fetch that would start a program which the folder names, unless the user trusts the folder.
+fn require_trust(repo: &Repo, project: &Project) -> Result<()> {
+    match repo::fetch_programs(repo)? {
+        // Without a place to remember trust, nothing is trusted.
+        Some(program) if !trust::is_granted(project).unwrap_or(false) => bail!(
+            "a fetch here would use {program}, which may have come with this folder: look at it, then `lab trust` lets it run"
+        ),
+        _ => Ok(()),
+    }
 }
 
 /// A name for a bundle's refs. Another content has another name: what was fetched before keeps its refs.

@@ -30,6 +30,8 @@ pub fn tested_beside(record: &Record, config: &Config, best: impl FnOnce() -> Op
         let passed = gates.iter().filter(|gate| gate.passes()).count();
         parts.push(format!("{passed} of {} gates", gates.len()));
     }
+    let some = verdict.judged.filter(|judged| judged.judged < judged.of);
+    parts.extend(some.map(|judged| judged.to_string()));
     match verdict.outcome {
         Outcome::Pass if gates.is_empty() => parts.push("correct".to_owned()),
         Outcome::Pass => {}
@@ -141,7 +143,8 @@ mod tests {
     use crate::run::experiment::{Correctness, Row};
     use crate::run::verdict::{Change, Verdict};
     use crate::store::run_store::tests::record;
-    use lab_protocol::report::{Measure, Report, Speed};
+    use lab_protocol::When;
+    use lab_protocol::report::{JudgedWorkloads, Measure, Report, Speed};
 
     fn run() -> Record {
         let objective = Measure { value: 165_210.4, low: Some(164_880.0), high: Some(165_540.0) };
@@ -160,6 +163,20 @@ mod tests {
                 .to_vec(),
             ..record(RunId(9))
         }
+    }
+
+    #[test]
+    fn a_run_of_some_workloads_says_how_many() {
+        let mut record = run();
+        let judged = |judged| Some(JudgedWorkloads { judged, of: 54, when: When::Save });
+        let mut said = |number| {
+            if let Some(verdict) = &mut record.verdict {
+                verdict.judged = judged(number);
+            }
+            tested(&record, &[], &Config::default())
+        };
+        assert!(said(3).contains("2 of 2 gates, 3 of 54 workloads judged, "), "{}", said(3));
+        assert!(!said(54).contains("workloads judged"));
     }
 
     fn kept(commit: &str, value: f64) -> Experiment {

@@ -1,7 +1,7 @@
-//! Programs that a commit would start and that came with the folder: hooks in `.git/hooks`, and programs that the repository's own
-//! configuration names. A clone brings neither along, an archive with a `.git` may bring both.
+//! Programs that a commit or a fetch would start and that came with the folder: hooks in `.git/hooks`, and programs that the
+//! repository's own configuration names. A clone brings neither along, an archive with a `.git` may bring both.
 //!
-//! What the user's own configuration names is the user's. libgit2 starts no program; only a commit by the git program does.
+//! What the user's own configuration names is the user's. libgit2 starts no program; only the git program does.
 
 use crate::repo::Repo;
 use anyhow::Result;
@@ -62,10 +62,23 @@ fn of_folder(level: ConfigLevel) -> bool {
 
 /// The first program that the repository's configuration names and that `git commit` may start.
 fn named_programs(config: &Config) -> Result<Option<String>> {
+    named_by(config, names_a_program)
+}
+
+/// What a fetch would start of this folder, or would do by a setting of it that git keeps to people who trust the folder: as in
+/// `sh x (core.sshcommand in the repository's configuration)`. `None` where git starts the user's own programs only.
+pub fn fetch_programs(repo: &Repo) -> Result<Option<String>> {
+    named_by(&repo.git.config()?.snapshot()?, |name, value| {
+        names_a_program(name, value) || steers_a_fetch(name, value)
+    })
+}
+
+/// The first setting of the repository's own configuration that `is_wanted` accepts, by its name and value.
+fn named_by(config: &Config, is_wanted: impl Fn(&str, &str) -> bool) -> Result<Option<String>> {
     let mut found = None;
     config.entries(None)?.for_each(|entry| {
         let (Ok(name), Ok(value)) = (entry.name(), entry.value()) else { return };
-        if found.is_none() && of_folder(entry.level()) && names_a_program(name, value) {
+        if found.is_none() && of_folder(entry.level()) && is_wanted(name, value) {
             found = Some(format!("{value} ({name} in the repository's configuration)"));
         }
     })?;
@@ -87,10 +100,53 @@ fn names_a_program(name: &str, value: &str) -> bool {
         )
 }
 
+/// Whether a fetch starts the value, is allowed a transport that starts programs (`ext::`), or writes a file of that name.
+fn steers_a_fetch(name: &str, value: &str) -> bool {
+    let within = |section: &str| name.strip_prefix(section).is_some_and(|rest| rest.starts_with('.'));
+    let ends = |keys: &[&str]| keys.iter().any(|key| name.ends_with(key));
+    let is_url = (within("remote") && ends(&[".url", ".pushurl"])) || within("url");
+    name == "core.askpass"
+        || (within("credential") && ends(&[".helper"]) && !value.is_empty())
+        || (within("remote") && ends(&[".uploadpack", ".receivepack", ".vcs"]))
+        || (within("protocol") && ends(&[".allow"]) && value != "never")
+        || (within("http") && ends(&[".cookiefile", ".savecookies"]))
+        // `NAME::ADDRESS` starts git-remote-NAME.
+        || (is_url && (value.contains("::") || name.contains("::")))
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+
+    #[test]
+    fn settings_that_steer_a_fetch_are_told_from_others() {
+        for (name, value) in [
+            ("core.askpass", "x"),
+            ("credential.helper", "!x"),
+            ("credential.https://host.helper", "x"),
+            ("remote.origin.uploadpack", "x"),
+            ("remote.origin.vcs", "ext"),
+            ("remote.origin.url", "ext::sh -c x"),
+            ("url.ext::sh -c x.insteadof", "https://"),
+            ("protocol.ext.allow", "always"),
+            ("protocol.allow", "always"),
+            ("http.cookiefile", "../.bashrc"),
+        ] {
+            assert!(steers_a_fetch(name, value), "{name}");
+        }
+        for (name, value) in [
+            ("remote.origin.url", "ssh://git@host:22/name.git"),
+            ("remote.origin.url", "git@host:name.git"),
+            ("remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*"),
+            ("url.https://host/.insteadof", "gh:"),
+            ("credential.helper", ""),
+            ("protocol.ext.allow", "never"),
+            ("http.proxy", "host:80"),
+        ] {
+            assert!(!steers_a_fetch(name, value), "{name}");
+        }
+    }
 
     #[test]
     fn keys_that_name_programs_are_told_from_switches() {

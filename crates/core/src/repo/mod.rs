@@ -5,6 +5,7 @@
 //! module `filters` turns one into the other.
 
 mod branch;
+mod bundle_records;
 mod checkout;
 mod clean;
 mod commit;
@@ -37,6 +38,7 @@ mod user_index;
 mod verify_write;
 
 pub use branch::{Move, Moved, head_ref, move_branch};
+pub use bundle_records::records_in;
 pub use checkout::{bytes_of, checkout_kernel, link_target, staged};
 pub use clean::{Cleaned, ObjectFiles, clean, has_many_loose_objects};
 pub use commit::{ChangedFile, CommitFile, Prepared, ToCommit, detached_note, prepare_kernel, prepare_rules};
@@ -44,7 +46,7 @@ pub use details::{ChangeKind, CommitDetails, FileChange, commit_details};
 pub use exact::remember_bytes;
 pub use exclude::{exclude, tracked};
 pub use fetch::{Bundle, Fetched, bundles, fetch, remotes};
-pub use folder_programs::folder_programs;
+pub use folder_programs::{fetch_programs, folder_programs};
 pub use graph::{Graph, GraphEntry, Label, LabelKind, Lanes, Place};
 pub use incumbent::{HeldFile, incumbent_files, write_incumbent};
 pub use locks::{lock_index, remove_leftovers, unlock_index};

@@ -28,6 +28,12 @@ fn wanted(painter: &PanePainter) -> u16 {
     correctness::rows(model.correctness_data(), &model.appearance) as u16 + 1
 }
 
+/// Rows that the pane Workloads would fill, its title and its head included.
+fn workload_rows(painter: &PanePainter) -> u16 {
+    let count = painter.model.workload_table().map_or(0, |table| table.workloads.len());
+    u16::try_from(count + 2).unwrap_or(u16::MAX)
+}
+
 fn draw_four(painter: &mut PanePainter, area: Rect) {
     let first = area.width * 44 / 100;
     let [left, right] = painter.cut(Split::BenchColumns, Direction::Horizontal, area, first, 1);
@@ -37,15 +43,16 @@ fn draw_four(painter: &mut PanePainter, area: Rect) {
     // Correctness gets more than its half where it needs more.
     let upper_left = wanted(painter).clamp(half, (area.height * 3 / 4).max(half));
     let [correctness, commits] = painter.cut(Split::BenchLeft, Direction::Vertical, left, upper_left, 0);
-    // Three panes on the right share the rows.
-    let upper_right = if has_workloads { area.height / 3 } else { half };
+    // Three panes on the right share the rows; a short table of workloads leaves more to the others.
+    let table = if has_workloads { workload_rows(painter).min(area.height / 3) } else { 0 };
+    let upper_right = (area.height - table) / 2;
     let [history, lower] = painter.cut(Split::BenchRight, Direction::Vertical, right, upper_right, 0);
     painter.draw_pane(correctness, Pane::Correctness);
     painter.draw_pane(history, Pane::History);
     painter.draw_pane(commits, Pane::Commits);
     let mut titles = vec![commits.y, lower.y];
     let log = if has_workloads {
-        let first = painter.cut(Split::BenchWorkloads, Direction::Vertical, lower, lower.height / 2, 0);
+        let first = painter.cut(Split::BenchWorkloads, Direction::Vertical, lower, table, 0);
         painter.draw_pane(first[0], Pane::Workloads);
         titles.push(first[1].y);
         first[1]

@@ -393,6 +393,10 @@ impl<'a> Banner<'a> {
         if stands && self.report().is_some_and(|r| !r.caveats().is_empty()) {
             words.push(("caveated", theme.warn()));
         }
+        let judged = self.runs.last.as_ref().filter(|_| stands).and_then(|last| last.verdict.judged);
+        let some = judged.filter(|judged| judged.judged < judged.of);
+        let some = some.map(|judged| format!("{} of {} workloads", judged.judged, judged.of));
+        words.extend(some.as_deref().map(|some| (some, theme.quiet())));
         if self.setup.external.is_some() {
             words.push(("external", theme.accent()));
         }

@@ -20,7 +20,7 @@ impl Model {
         match action {
             Action::Keep => self.can_keep(),
             Action::Discard => self.can_discard(),
-            Action::Rerun => match &self.runs.present {
+            Action::Rerun | Action::Measure => match &self.runs.present {
                 Some(Err(_)) => Err(unreadable()),
                 _ if self.decision.in_progress.is_some() => Err("a decision is in progress".to_owned()),
                 _ => Ok(()),

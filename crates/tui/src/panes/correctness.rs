@@ -25,9 +25,6 @@ const REASON_ROWS: usize = 6;
 /// Least columns of a zoomed pane that shows lines and histograms side by side.
 const BOTH_COLUMNS: u16 = 120;
 
-/// From this many workloads on they have a pane of their own.
-const SEVERAL: usize = 2;
-
 const HISTOGRAMS: &str = "how many differences are how large";
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -168,10 +165,7 @@ fn lines(data: Correctness, columns: usize, appearance: &ScreenSettings) -> Vec<
     out.extend(evidence::gates(report, &pending, columns, theme, symbols));
     out.extend(evidence::correct(report, theme));
     out.extend(evidence::others(report, objective.name(), columns, theme));
-    // Several workloads have a pane of their own.
-    if report.workload_count() < SEVERAL {
-        out.extend(table::lines(&report.workloads(), columns, theme));
-    }
+    out.extend(table::of_report(report, columns, theme));
     out.extend(device_state::line(report, theme));
     out.extend(evidence::provenance(report, theme));
     for caveat in report.caveats() {

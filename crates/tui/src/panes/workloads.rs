@@ -188,19 +188,17 @@ pub fn draw(
     Some(WorkloadsFit { selected, first, list, heads })
 }
 
-/// Whose workloads, how many of them, how many of them are faster and slower, and their order.
+/// Whose workloads, how many of them, their order, how many of them are faster and slower, and how they become one figure.
 fn note(of: &str, table: &WorkloadTable, sort: Option<Sort>) -> String {
     let mut parts: Vec<String> = Vec::new();
     parts.extend((!of.is_empty()).then(|| printable(of).into_owned()));
-    parts.push(match table.aggregate {
-        Some(of) => format!("{}, the whole is their {}", table.workloads.len(), cells::of_whole(of)),
-        None => table.workloads.len().to_string(),
-    });
+    parts.push(table.workloads.len().to_string());
+    parts.extend(sort.map(|sort| format!("by {} {}", sort.column.name(), arrow(sort.descending))));
     let counts = [Speed::Faster, Speed::Same, Speed::Slower, Speed::Undecided];
     let counts = counts.map(|speed| (table.count(speed), speed)).into_iter().filter(|(count, _)| *count > 0);
     let counts: Vec<String> = counts.map(|(count, speed)| format!("{count} {}", speed.word())).collect();
     parts.extend((!counts.is_empty()).then(|| counts.join(", ")));
-    parts.extend(sort.map(|sort| format!("by {} {}", sort.column.name(), arrow(sort.descending))));
+    parts.extend(table.aggregate.map(|of| format!("the whole: {}", of.aggregate.name())));
     parts.join(" · ")
 }
 

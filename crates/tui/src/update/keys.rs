@@ -96,6 +96,7 @@ impl Model {
             Action::Undo => return ask(RepositoryRequest::Undoable),
             Action::Auto => self.toggle_auto(),
             Action::Rerun => return self.start(Reason::Rerun),
+            Action::Measure => return self.start(Reason::Measure),
             Action::Stop | Action::Close if self.decision.held_out.is_some() => {
                 return vec![Effect::StopKeep];
             }

@@ -181,7 +181,7 @@ impl Workload {
             us,
             incumbent_us: figure("incumbent_us"),
             of_floor: figure("of_floor"),
-            gbps: figure("gbps"),
+            gbps: figure("gbps").or_else(|| figure("gbs")),
             gflops: figure("gflops"),
             ratio,
             speed: value("speed").and_then(Speed::of_word).filter(|speed| *speed != Speed::Mixed),

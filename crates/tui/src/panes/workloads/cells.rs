@@ -5,7 +5,7 @@ use crate::chart::SymbolSet;
 use crate::format;
 use crate::text::printable;
 use crate::theme::Theme;
-use lab_protocol::report::{Aggregate, AggregateOf, Measure, Speed, Workload};
+use lab_protocol::report::{Measure, Speed, Workload};
 use ratatui::style::Style;
 
 /// Cells of the longest bar.
@@ -89,14 +89,6 @@ pub fn style(column: Column, workload: &Workload, theme: &Theme) -> Style {
             Some(Speed::Same) | None => theme.quiet(),
         },
         _ => theme.quiet(),
-    }
-}
-
-/// `geometric mean`, `arithmetic mean`, `worst`.
-pub fn of_whole(of: AggregateOf) -> &'static str {
-    match of.aggregate {
-        Aggregate::Worst => "worst one",
-        mean => mean.name(),
     }
 }
 

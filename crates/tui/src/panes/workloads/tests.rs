@@ -107,7 +107,7 @@ fn the_title_says_how_many_and_which_aggregate() {
     let sort = Some(Sort::by(Column::Ratio));
     assert_eq!(
         note("run 7", &table(LOG), sort),
-        "run 7 · 4, the whole is their geometric mean · 1 faster, 1 same, 1 slower, 1 undecided · by vs incumbent ▲"
+        "run 7 · 4 · by vs incumbent ▲ · 1 faster, 1 same, 1 slower, 1 undecided · the whole: geometric mean"
     );
     assert_eq!(
         WorkloadsState::default().rows(&table(LOG))[1],
