@@ -33,11 +33,13 @@ struct LabDevice {
 #define LAB_GPU_ONLY(reason)
 #endif
 
+#ifndef LAB_CPU
 // A TMA tensor map as a kernel gets it: `const __grid_constant__ LabTensorMap x_map`. It has the 128 bytes of a
 // CUtensorMap of cuda.h, and a parameter of that type is allowed too.
 struct alignas(128) LabTensorMap {
     unsigned long long opaque[16];
 };
+#endif
 
 enum LabSwizzle : unsigned { LAB_SWIZZLE_NONE, LAB_SWIZZLE_32B, LAB_SWIZZLE_64B, LAB_SWIZZLE_128B };
 enum LabInterleave : unsigned { LAB_INTERLEAVE_NONE, LAB_INTERLEAVE_16B, LAB_INTERLEAVE_32B };

@@ -4,13 +4,14 @@ mod progress;
 mod text;
 
 use super::interrupt::end_on_signals;
-use super::json::bench::{BenchReport, as_export};
+use super::json::bench::{BenchReport, as_export, as_text};
 use super::{JsonArg, KernelArg, answer, code, complain, failed, open, say};
 use crate::confinement;
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 use lab_core::bench::{
-    Bench, BenchEvent, BenchId, BenchRequest, BenchStore, Discipline, Ended, NotBenched, Session, export,
+    Bench, BenchEvent, BenchId, BenchRequest, BenchState, BenchStore, Discipline, Ended, NotBenched, Session,
+    export,
 };
 use lab_core::project::Project;
 use lab_core::run::Reason;
@@ -24,6 +25,7 @@ use progress::Progress;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use text::counted;
 
 #[derive(Args, Debug)]
 pub struct BenchArgs {
@@ -121,12 +123,12 @@ pub fn main(options: &BenchArgs) -> ExitCode {
     };
     if let Some(shown) = options.show {
         return match find(&project, shown) {
-            Ok(bench) => report(&project, options, &bench, None),
+            Ok(bench) => report(&project, options, &BenchState::found(bench)),
             Err(error) => failed(&format!("{error:#}"), Exit::Usage),
         };
     }
     match measure(&project, options) {
-        Ok((bench, ended)) => report(&project, options, &bench, Some(&ended)),
+        Ok(state) => report(&project, options, &state),
         Err(error) => failed(&error.to_string(), error.exit()),
     }
 }
@@ -164,7 +166,7 @@ fn find(project: &Project, shown: Shown) -> Result<Bench> {
     }
 }
 
-fn measure(project: &Project, options: &BenchArgs) -> Result<(Bench, Ended), NotBenched> {
+fn measure(project: &Project, options: &BenchArgs) -> Result<BenchState, NotBenched> {
     let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
     end_on_signals(control.clone())?;
     let spec = RunSpec {
@@ -183,12 +185,13 @@ fn measure(project: &Project, options: &BenchArgs) -> Result<(Bench, Ended), Not
     let mut progress = Progress::new(&session);
     complain_of_begin(&session);
     let ended = session.run(&control, &mut |event| match event {
-        BenchEvent::Began(_) => progress.began(),
+        BenchEvent::Began(run) => progress.began(run),
         BenchEvent::Progress(run, report) => progress.show(run, &report),
         BenchEvent::Ended(run) => progress.ended(run),
     });
     progress.clear();
-    Ok((session.bench, ended?))
+    let ended = Some(ended?);
+    Ok(BenchState { wanted: session.wanted, bench: session.bench, ended })
 }
 
 /// Says on stderr what begins or goes on, and by which discipline.
@@ -197,7 +200,8 @@ fn complain_of_begin(session: &Session) {
     let discipline = start.discipline.map_or_else(
         || format!("as `{}` measures", start.command),
         |Discipline { warm_up, iterations, trials }| {
-            format!("{warm_up} untimed and {iterations} timed launches of each workload, {trials} trials")
+            let trials = counted(trials, "trial");
+            format!("{warm_up} untimed and {iterations} timed launches of each workload, {trials}")
         },
     );
     let begun = match done {
@@ -207,24 +211,25 @@ fn complain_of_begin(session: &Session) {
             start.bench, start.kernel, session.wanted
         ),
     };
-    complain(&format!("{begun}: {} runs, {discipline}", session.wanted));
+    complain(&format!("{begun}: {}, {discipline}", counted(session.wanted as usize, "run")));
 }
 
-/// Prints the bench and writes the export. `ended` is how measuring ended; `None` if nothing was measured.
-fn report(project: &Project, options: &BenchArgs, bench: &Bench, ended: Option<&Ended>) -> ExitCode {
-    let exit = ended.map_or(Exit::Passed, |ended| exit_of(bench, ended));
-    let report = BenchReport::of(project, bench, ended);
+/// Prints the bench and writes the export.
+fn report(project: &Project, options: &BenchArgs, state: &BenchState) -> ExitCode {
+    let bench = &state.bench;
+    let exit = state.ended.as_ref().map_or(Exit::Passed, |ended| exit_of(bench, ended));
+    let report = BenchReport::of(project, state);
     if let Some(format) = options.export {
         let text = match format {
             Format::Json => as_export(exit, &report),
             Format::Csv => export::csv(bench),
             Format::Md => export::markdown(bench),
-            Format::Bmf => export::bmf(bench),
+            Format::Bmf => as_text(&export::bmf(bench)),
         };
         match &options.output {
             None => {
                 say_lines(text.trim_end_matches('\n'));
-                text::lines(project, bench, ended).iter().for_each(|line| complain(line));
+                text::lines(project, state).iter().for_each(|line| complain(line));
                 return code(exit);
             }
             Some(file) => {
@@ -245,7 +250,7 @@ fn report(project: &Project, options: &BenchArgs, bench: &Bench, ended: Option<&
     if options.json.json {
         return answer(exit, report);
     }
-    text::lines(project, bench, ended).iter().for_each(|line| say(line));
+    text::lines(project, state).iter().for_each(|line| say(line));
     if let Some(file) = &options.output {
         say(&format!("  the export is in {}", file.display()));
     }

@@ -1,6 +1,8 @@
 //! `lab keep` and `lab discard`: decide the last run.
 
-use super::json::decision::{DecisionAnswer, DecisionReport};
+use super::json::Resumed;
+use super::json::decision::{DecisionAnswer, DecisionReport, LastDecision, RefusedDecision};
+use super::output::{FAILED, failed_with};
 use super::{JsonArg, KernelArg, answer, complain, open, refused, say, say_batch};
 use anyhow::Result;
 use clap::Args;
@@ -106,13 +108,13 @@ impl TrailerArgs {
 pub fn keep(options: &KeepArgs) -> Result<ExitCode> {
     let Opened { project, mut index, run, message } = options.opened()?;
     let json = options.json.json;
-    Ok(report(&project, checked_keep(&project, &mut index, run, &message, json)?, json))
+    Ok(report(&project, run, checked_keep(&project, &mut index, run, &message, json)?, json))
 }
 
 pub fn discard(options: &DiscardArgs) -> Result<ExitCode> {
     let Opened { project, mut index, run, message } = options.what.opened()?;
     let discarded = decide::discard(&project, &mut index, run, &message, options.unjudged);
-    Ok(report(&project, discarded, options.what.json.json))
+    Ok(report(&project, run, discarded, options.what.json.json))
 }
 
 /// Keeps a run after the held-out check. Without `json`, prints the lines of the check.
@@ -134,7 +136,13 @@ fn checked_keep(
     Ok(decide::keep(project, index, run, message, &mut asked))
 }
 
-fn report(project: &Project, result: std::result::Result<Decided, Refusal>, json: bool) -> ExitCode {
+/// Reports what came of a decision about `run`.
+fn report(
+    project: &Project,
+    run: Option<RunId>,
+    result: std::result::Result<Decided, Refusal>,
+    json: bool,
+) -> ExitCode {
     match result {
         Ok(decided) if json => {
             super::clean::after_a_decision(project);
@@ -143,6 +151,20 @@ fn report(project: &Project, result: std::result::Result<Decided, Refusal>, json
         Ok(decided) => {
             tell(project, &decided);
             ExitCode::SUCCESS
+        }
+        Err(Refusal::Resumed { text, is_as_asked: true }) if json => {
+            answer(Exit::Passed, Resumed::new(&text, LastDecision::of(project)))
+        }
+        Err(refusal) if json => {
+            let record = run.and_then(|id| RunStore::new(&project.lab_dir).read(id).ok());
+            let state = match (&refusal, record) {
+                (Refusal::Resumed { .. }, _) => "other_completed",
+                (_, None) => "no_run",
+                (_, Some(record)) if record.decision.is_some() => "decided",
+                (_, Some(_)) => "undecided",
+            };
+            let last_decision = LastDecision::of(project);
+            failed_with(&refusal.to_string(), FAILED, RefusedDecision { state, last_decision })
         }
         Err(refusal) => refused(&refusal),
     }

@@ -6,7 +6,7 @@ use lab_core::project::{Project, trust};
 use lab_judge::judge;
 use lab_judge::measure::plan::{Plan, Trials};
 use lab_protocol::Tool;
-use lab_protocol::{CompileOptions, Exit, Target};
+use lab_protocol::{CompileOptions, Exit, Target, When};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -46,6 +46,9 @@ pub struct HarnessArgs {
     /// Write every tensor into this folder as .npy
     #[arg(long, value_name = "FOLDER")]
     dump: Option<PathBuf>,
+    /// Check and time the workloads that problem.toml wants judged at this occasion, and at the ones before it: save, measure, keep
+    #[arg(long, value_name = "OCCASION", default_value = "save")]
+    when: When,
     /// Judge on sealed inputs, which no run has launched, as `lab keep` does
     #[arg(long)]
     held_out: bool,
@@ -124,6 +127,7 @@ pub fn main(given: HarnessArgs) -> ExitCode {
     options.arch = given.arch;
     options.time_limit = given.time_limit;
     options.dump = given.dump;
+    options.when = given.when;
     options.held_out = given.held_out;
     options.sealed = given.sealed;
     options.seed = given.seed;

@@ -1,10 +1,12 @@
 //! `lab log`: lists the experiments, oldest first.
 
+use super::json::bench::BenchDigestReport;
 use super::json::experiment::ExperimentReport;
 use super::output::say_each;
 use super::{JsonArg, KernelArg, answer, complain, here, open, say};
 use anyhow::Result;
 use clap::Args;
+use lab_core::bench::{BenchDigest, BenchStore, digest};
 use lab_core::decide;
 use lab_core::history::Listing;
 use lab_core::history::elsewhere::Elsewhere;
@@ -63,6 +65,7 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
     let experiments = || listing.experiments(&index).filter(ours);
     let other_problems = OtherProblem::count(listing.experiments(&index).filter(|e| !ours(e)));
     let elsewhere = Elsewhere::look(&repo, &project, &listing, &index)?;
+    let benches = present_benches(&project, &status).filter(|_| is_meant).unwrap_or_default();
     let exit = if options.json.json {
         let present = Present::of(&repo, listing.without_record(&index))?;
         let reports = experiments().map(|e| as_json(&repo, &project, &present, &e));
@@ -73,6 +76,7 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
             rows_of_other_clones: elsewhere.map_or(0, |elsewhere| elsewhere.rows),
             other_problems,
             experiments: Reports(RefCell::new(reports)),
+            benches: benches.iter().map(BenchDigestReport::of).collect(),
             problems: &listing.problems,
         };
         answer(Exit::Passed, log)
@@ -95,6 +99,7 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
         if let Some(elsewhere) = elsewhere {
             say(&elsewhere.text());
         }
+        benches.iter().for_each(|bench| say(&format!("of the present bytes: {bench}")));
         if let Some(run) = undecided(&status) {
             let foreign =
                 if status.last.as_ref().is_some_and(Record::is_foreign) { "foreign and " } else { "" };
@@ -119,6 +124,8 @@ struct LogAnswer<'a, I: Iterator<Item = ExperimentReport>> {
     other_problems: Vec<OtherProblem>,
     /// Oldest first.
     experiments: Reports<I>,
+    /// The benches of the present bytes, newest first.
+    benches: Vec<BenchDigestReport>,
     /// A sentence for each damaged record, each row that cannot be read, and the missing rows of each ledger.
     problems: &'a [String],
 }
@@ -153,6 +160,12 @@ impl<I: Iterator<Item = ExperimentReport>> Serialize for Reports<I> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         serializer.collect_seq(&mut *self.0.borrow_mut())
     }
+}
+
+/// The benches of the present bytes. `None` if the kernel cannot be read.
+fn present_benches(project: &Project, status: &ProjectStatus) -> Option<Vec<BenchDigest>> {
+    let store = BenchStore::new(&project.lab_dir);
+    Some(digest::benches(&store, &project.kernel_name, status.present().ok()?))
 }
 
 fn undecided(status: &ProjectStatus) -> Option<u64> {

@@ -64,9 +64,14 @@ fn print_answer(exit_code: u8, error: Option<&str>, value: impl Serialize) {
 
 /// Reports why a command failed, with `--json` also as JSON, and returns its exit code.
 pub fn failed(why: &str, exit: impl Into<u8>) -> ExitCode {
+    failed_with(why, exit, json::Nothing {})
+}
+
+/// [`failed`] with keys that an answer in JSON has besides.
+pub fn failed_with(why: &str, exit: impl Into<u8>, rest: impl Serialize) -> ExitCode {
     let exit = exit.into();
     if is_json() {
-        print_answer(exit, Some(why), json::Nothing {});
+        print_answer(exit, Some(why), rest);
     }
     complain(why);
     ExitCode::from(exit)
@@ -77,7 +82,7 @@ pub fn failed(why: &str, exit: impl Into<u8>) -> ExitCode {
 pub fn refused(refusal: &Refusal) -> ExitCode {
     match refusal {
         Refusal::Resumed { text, is_as_asked: true } if is_json() => {
-            answer(Exit::Passed, json::Resumed { resumed: text })
+            answer(Exit::Passed, json::Resumed::new(text, None))
         }
         Refusal::Resumed { text, is_as_asked: true } => {
             say(text);

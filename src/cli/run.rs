@@ -3,7 +3,7 @@
 use super::decide;
 use super::interrupt::end_on_signals;
 use super::json::Resumed;
-use super::json::decision::DecisionReport;
+use super::json::decision::{DecisionReport, LastDecision};
 use super::json::run::RunReport;
 use super::{JsonArg, KernelArg, answer, code, complain, failed, open, say, say_batch};
 use crate::confinement;
@@ -141,7 +141,7 @@ fn go_on(project: &Project, options: &RunArgs) -> Option<ExitCode> {
         None => return Some(failed(&text, Exit::Left)),
     };
     if options.json.json {
-        return Some(answer(exit, Resumed { resumed: &text }));
+        return Some(answer(exit, Resumed::new(&text, LastDecision::of(project))));
     }
     complain(&text);
     Some(code(exit))
@@ -171,12 +171,13 @@ fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: Vec<Stri
     if !verdict.why.is_empty() {
         text += &format!("  {}", verdict.why);
     }
-    if let Some(measure) = verdict.objective {
-        let unit = match &project.config.objective {
-            Objective::Throughput => "sps",
-            other => other.name(),
+    if let Some(figure) = verdict.figure(&project.config.objective) {
+        // A time that lab.toml names is called by its key, as ever.
+        let unit = match (&figure.objective, &verdict.chosen) {
+            (Objective::KernelTime, None) => "kernel_us".to_owned(),
+            _ => figure.unit().to_string(),
         };
-        text += &format!("  {} {unit}", figures::figure(measure.value));
+        text += &format!("  {} {unit}", figures::figure(figure.measure.value));
     }
     if let Some(change) = verdict.change {
         text += &format!("  {change} vs {}", change.against());
@@ -185,6 +186,8 @@ fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: Vec<Stri
         text += "  (emulated: its times say nothing about a GPU)";
     }
     let mut lines = vec![String::new(), text];
+    lines.extend(verdict.slower_workloads().map(|slower| format!("  {slower}")));
+    lines.extend(verdict.left_workloads().map(|left| format!("  {left}")));
     lines.extend(more);
     lines.extend(verdict.caveats.iter().map(|caveat| format!("  caveat: {caveat}")));
     let this = project.argument.clone() + &by_number(project, record);

@@ -4,7 +4,6 @@
 use lab_core::decide::{Decided, Refusal, Undone};
 use lab_core::message::Message;
 use lab_core::project::Project;
-use lab_core::project::kernels::KernelList;
 use lab_core::project::trust;
 use lab_core::repo::{Marks, Repo};
 use lab_core::run::RunId;
@@ -182,7 +181,8 @@ impl RepositoryThread {
                 RepositoryReply::Trusted(trust::grant(&request).map_err(in_one_line))
             }
             RepositoryRequest::Kernels => {
-                RepositoryReply::Kernels(KernelList::of(&project.root, &project.problem_dir).find())
+                self.index.refresh();
+                RepositoryReply::Kernels(history::kernels::list(project, &self.index))
             }
             RepositoryRequest::Reopen => self.reopen(),
         }

@@ -1,6 +1,7 @@
 //! `lab run --decide`: the rule decides, or leaves it and says why.
 
 use crate::lab::Lab;
+use serde_json::json;
 
 /// A harness that timed candidate and incumbent in turns.
 pub fn in_turns(lab: &Lab, ratio: f64, speed: &str) {
@@ -70,4 +71,59 @@ fn turns_of_a_harness_are_judged_and_too_few_leave_the_run_undecided() {
     lab.lab("run --decide -m unclear").is(12).says("left undecided: the verdict on speed is undecided");
     // A person may keep it.
     lab.lab("keep -m unclear").is(0);
+}
+
+/// Lines of three workloads, of which the second is slower.
+fn mixed(lab: &Lab, speed: &str) {
+    let row = |n: u32, ratio: f64, speed: &str| {
+        let (low, high) = (ratio - 0.01, ratio + 0.01);
+        format!(
+            "echo 'workload: n={n} kernel_us={n}.5 ratio={ratio} ratio_low={low:.3} ratio_high={high:.3} speed={speed} correctness=pass'\n"
+        )
+    };
+    let rows = row(1, 1.3, "faster") + &row(2, 0.951, "slower") + &row(3, 1.0, "same");
+    lab.harness(&format!(
+        "echo 'device: Test GPU'\necho 'throughput_sps: 1000 low=990 high=1010 aggregate=geometric workloads=3'\n{rows}\
+         echo 'speed_ratio: 1.07 low=1.06 high=1.08 quads=9'\necho 'speed: {speed}'\necho 'correctness: pass'"
+    ));
+}
+
+#[test]
+fn a_mixed_result_is_left_to_a_person_and_names_the_worst_workload() {
+    let lab = Lab::new();
+    lab.write("kernel.cu", "// faster on the whole\n");
+    let worst = "1 of 3 workloads is slower, the worst n=2 by -4.9 % (-5.9 … -3.9)";
+    // Also where the harness calls the whole faster.
+    for speed in ["mixed", "faster"] {
+        mixed(&lab, speed);
+        lab.lab("run --decide -m whole")
+            .is(12)
+            .says("1,000 sps, geometric mean of 3 workloads")
+            .says("mixed +7.0 % (+6.0 … +8.0) vs incumbent")
+            .says(worst)
+            .says(&format!("left undecided: the result is mixed: {worst}"));
+    }
+    let answer = lab.lab("run --json").is(0).json();
+    assert_eq!(answer["speed"], "mixed");
+    assert_eq!(answer["aggregate"], json!({ "name": "geometric", "workloads": 3 }));
+    let ratio = json!({ "value": 0.951, "low": 0.941, "high": 0.961 });
+    assert_eq!(
+        answer["workload_speeds"],
+        json!({ "faster": 1, "same": 1, "slower": 1, "undecided": 0, "worst": { "name": "n=2", "ratio": ratio } })
+    );
+    assert_eq!(answer["workloads"][1]["speed"], "slower");
+    assert_eq!(answer["ratio"]["value"], 1.07);
+    // A person may keep it, and the history says what it was.
+    lab.lab("keep -m whole").is(0);
+    assert_eq!(lab.lab("log --json").is(0).json()["experiments"][0]["speed"], "mixed");
+}
+
+#[test]
+fn a_single_workload_has_no_aggregate() {
+    let lab = Lab::new();
+    lab.write("kernel.cu", "// quick\n");
+    in_turns(&lab, 1.05, "faster");
+    let answer = lab.lab("run --json").is(0).json();
+    assert_eq!((&answer["aggregate"], &answer["workload_speeds"]), (&json!(null), &json!(null)));
+    assert_eq!(answer["speed"], "faster");
 }

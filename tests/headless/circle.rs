@@ -339,3 +339,33 @@ fn newer_bytes_are_discarded_also_after_a_verdict_on_the_incumbents_own() {
     assert_eq!(lab.git(&format!("show {}:kernel.cu", saved.trim())), "// never judged\n");
     assert!(!lab.path("results.tsv").exists());
 }
+
+/// libgit2 checks out no path with a backslash.
+#[test]
+fn a_kernel_whose_path_has_a_backslash_goes_the_whole_circle() {
+    let lab = Lab::empty();
+    std::fs::create_dir(lab.path("odd\\folder")).unwrap();
+    let kernel = "odd\\folder/kernel.cu";
+    lab.write(kernel, "// first\n");
+    lab.passing(1000.0);
+    lab.lab("init").is(0);
+    lab.git("add -A");
+    lab.git("commit -qm start");
+    lab.write(kernel, "// worse\n");
+    let run = lab.lab("run --json").is(0).json();
+    assert_eq!(run["caveats"], serde_json::json!([]), "the harness got the incumbent");
+    lab.lab("discard -m worse").is(0);
+    assert_eq!(lab.read(kernel), "// first\n");
+    lab.lab("undo").is(0);
+    assert_eq!(lab.read(kernel), "// worse\n");
+    lab.lab("keep -m kept").is(0);
+    lab.write(kernel, "// other\n");
+    lab.lab("restore HEAD~1").is(0);
+    assert_eq!(lab.read(kernel), "// first\n");
+    // Where git would change line endings, nobody knows the bytes on disk.
+    lab.git("config core.autocrlf true");
+    lab.write(kernel, "// again\n");
+    lab.lab("run").is(0);
+    lab.lab("discard -m x").is(1).says("git's rules for line endings apply to it: rename it (`git mv`)");
+    assert_eq!(lab.read(kernel), "// again\n");
+}

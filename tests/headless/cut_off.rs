@@ -4,6 +4,7 @@
 //! lock of the ledger, or a hook kills the lab.
 
 use crate::lab::{Lab, finish, until};
+use serde_json::json;
 use std::fs::{self, File};
 use std::process::Child;
 
@@ -155,8 +156,21 @@ fn a_script_is_told_the_same() {
     assert!(done["error"].is_null(), "{done}");
     let text = done["resumed"].as_str().unwrap();
     assert!(text.contains("the keep of run 1 that an earlier lab began is done"), "{text}");
+    assert_eq!((&done["state"], &done["last_decision"]["run"]), (&json!("completed"), &json!(1)));
+    assert_eq!(done["last_decision"]["commit"], json!(lab.head()));
+    // A script that does not know repeats the command: the answer says what stands.
+    for command in ["keep -m better --json", "keep -m better --run 1 --json"] {
+        let again = lab.lab(command).is(1).json();
+        assert_eq!((&again["state"], &again["last_decision"]), (&json!("decided"), &done["last_decision"]));
+        assert!(again["error"].as_str().unwrap().contains("run 1 was decided already (keep)"), "{again}");
+    }
     lab.write("kernel.cu", "// third\n");
     lab.lab("run").is(0);
+    killed_before_its_row(&lab, "keep -m third", || lab.git("log -1 --format=%s") == "third\n");
+    // A decision that was asked for beside it is another one.
+    let other = lab.lab("discard -m away --json").is(1).json();
+    assert_eq!((&other["state"], &other["last_decision"]["run"]), (&json!("other_completed"), &json!(2)));
+    lab.lab("undo --json").is(0).json();
     killed_before_its_row(&lab, "keep -m third", || lab.git("log -1 --format=%s") == "third\n");
     let refused = lab.lab("undo --json").is(1).json();
     assert!(refused["error"].as_str().unwrap().contains("nothing else was done"), "{refused}");

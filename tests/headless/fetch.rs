@@ -115,3 +115,34 @@ fn what_is_no_bundle_is_not_offered() {
         assert!(!log.out.contains("experiments.bundle"), "{log:?}");
     }
 }
+
+/// Nobody fetched yet, and the bundle is in the repository: its records tell the problem and the device of each row.
+#[test]
+fn a_bundle_tells_the_problem_and_the_device_before_it_is_fetched() {
+    let lab = fresh_clone();
+    fs::create_dir_all(lab.path("kernels/rmsnorm")).unwrap();
+    lab.write("kernels/rmsnorm/kernel.cu", "// another problem\n");
+    let objects = || lab.git("count-objects -v");
+    let before = (lab.git("for-each-ref"), objects());
+    let rows = lab.rows().len();
+    let log = lab.lab("log --json").is(0).json();
+    assert_eq!(log["rows_of_other_clones"], rows, "they are not fetched");
+    let experiments = log["experiments"].as_array().unwrap();
+    assert_eq!(experiments.len(), rows);
+    for experiment in experiments {
+        assert_eq!(experiment["kernel"], "kernels/wavegru/kernel.cu");
+        assert!(experiment["device"].as_str().unwrap().contains("H200"), "{experiment}");
+    }
+    lab.lab("log kernels/rmsnorm")
+        .is(0)
+        .says("no experiment yet")
+        .says(&format!("{rows} of other kernels: `lab log --all` ({rows} of kernels/wavegru/kernel.cu)"));
+    assert_eq!((lab.git("for-each-ref"), objects()), before);
+    let left: Vec<_> = fs::read_dir(lab.path(".lab")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert!(left.iter().all(|name| !name.to_string_lossy().contains("tmp")), "{left:?}");
+    // A damaged bundle tells nothing, and is no error.
+    let bundle = fs::read(lab.path("kernels/wavegru/experiments.bundle")).unwrap();
+    lab.write("kernels/wavegru/experiments.bundle", &bundle[..bundle.len() / 2]);
+    let log = lab.lab("log kernels/rmsnorm --json").is(0).json();
+    assert_eq!(log["experiments"][0]["kernel"], serde_json::Value::Null);
+}

@@ -180,10 +180,10 @@ fn errors_are_json_wherever_the_command_runs() {
         for command in COMMANDS.iter().filter(|c| place == "outside of git" || !c.starts_with("probe")) {
             let output = lab.lab(&format!("{command} --json"));
             let answer = output.json();
-            let name = command.split(' ').next().unwrap().replace("bench", "measure");
+            let name = command.split(' ').next().unwrap();
             assert_eq!(answer["command"], json!(name), "`lab {command}` in {place}");
             // A missing kernel is no error of these; `doctor` reports what is missing.
-            if !matches!(name.as_str(), "doctor" | "probe" | "log" | "rules" | "trust" | "clean") {
+            if !matches!(name, "doctor" | "probe" | "log" | "rules" | "trust" | "clean") {
                 assert_ne!(output.code, 0, "`lab {command}` in {place}: {output:?}");
                 error(&output);
             }

@@ -221,3 +221,63 @@ fn a_rules_commit_that_was_killed_halfway_gets_its_row() {
     lab.lab("undo").is(0);
     assert_eq!(lab.rows(), ["0.0 | 0.0 | fail | rules | wider"]);
 }
+
+/// A problem whose input comes from a file.
+const FROM_A_FILE: &str = r#"
+entry = "f"
+dims = ["n"]
+[[tensor]]
+name = "x"
+role = "in"
+type = "u8"
+shape = ["n"]
+values = { npy = "x.npy" }
+[[tensor]]
+name = "y"
+role = "out"
+type = "u8"
+shape = ["n"]
+[objective]
+samples = "n"
+[[workload]]
+dims = { n = 3 }
+"#;
+
+const COPIES: &str = r#"#include "lab.h"
+extern "C" __global__ void f(const unsigned char* x, unsigned char* y, int n) {
+    if (threadIdx.x < n) y[threadIdx.x] = x[threadIdx.x];
+}
+LAB_LAUNCH(f) { launch.block[0] = 32; }
+"#;
+
+/// The bytes of an .npy file with three cells.
+fn npy(cells: &[u8; 3]) -> Vec<u8> {
+    let text = "{'descr': '|u1', 'fortran_order': False, 'shape': (3,), }\n";
+    [b"\x93NUMPY\x01\x00".as_slice(), &(text.len() as u16).to_le_bytes(), text.as_bytes(), cells].concat()
+}
+
+#[test]
+fn a_file_of_values_is_a_rule() {
+    let lab = rmsnorm();
+    fs::create_dir_all(lab.path("kernels/third")).unwrap();
+    lab.write("kernels/third/problem.toml", FROM_A_FILE);
+    lab.write("kernels/third/reference.cu", COPIES);
+    lab.write("kernels/third/kernel.cu", COPIES);
+    fs::write(lab.path("kernels/third/x.npy"), npy(&[1, 2, 3])).unwrap();
+    let run = lab_with_cache(&lab, "run kernels/third --json").is(0).json();
+    let caveats = run["caveats"].to_string();
+    assert!(caveats.contains("fixed inputs: x is x.npy (blake3 "), "{caveats}");
+    let record = lab.read(".lab/runs/1/record.json");
+    let hash = blake3::hash(&npy(&[1, 2, 3])).to_hex().to_string();
+    assert!(record.contains("kernels/third/x.npy") && record.contains(&hash), "{record}");
+    lab_with_cache(&lab, "keep kernels/third -m first").is(0);
+    assert!(lab.git("show --name-only --format=%s HEAD").contains("kernels/third/x.npy\n"));
+
+    // Other values are other rules.
+    fs::write(lab.path("kernels/third/x.npy"), npy(&[1, 2, 4])).unwrap();
+    lab.lab("rules kernels/third").is(0).says("kernels/third/x.npy is not as in HEAD\n");
+    lab_with_cache(&lab, "run kernels/third").is(0);
+    lab_with_cache(&lab, "keep kernels/third -m second").is(1).says("kernels/third/x.npy is not as in HEAD");
+    fs::remove_file(lab.path("kernels/third/x.npy")).unwrap();
+    lab.lab("rules kernels/third").is(0).says("kernels/third/x.npy is in HEAD and not on disk\n");
+}

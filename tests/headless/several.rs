@@ -1,6 +1,10 @@
 //! Several kernels in one repository: each command means the kernel that it says it means.
 
 use crate::lab::{CommandOutput, Lab, finish};
+use lab_core::history;
+use lab_core::project::Project;
+use lab_core::repo::Repo;
+use lab_core::store::RunIndex;
 use std::fs;
 
 /// lab.toml names kernel.cu; `p2` has a kernel of its own.
@@ -222,4 +226,31 @@ fn a_row_without_a_record_is_of_the_kernel_that_its_commit_changed() {
     assert_eq!(kernels("log --all --json"), ["p2/kernel.cu", "kernel.cu", "unknown"]);
     assert_eq!(kernels("log p2 --json"), ["p2/kernel.cu", "unknown"]);
     lab.lab("log --all-problems").is(0).says("(unknown problem)  by hand");
+}
+
+#[test]
+fn the_list_of_kernels_knows_the_last_run_of_each() {
+    let lab = two();
+    judged_and_kept(&lab, "p2/kernel.cu", "// better\n", "of the second");
+    lab.harness("echo 'correctness: fail'");
+    lab.write("kernel.cu", "// wrong\n");
+    lab.lab("run").is(1);
+    lab.write("p2/lab.toml", "objective = \"kernel_us\"\ngoal = \"minimize\"\n");
+    fs::create_dir_all(lab.path("tests/x")).unwrap();
+    lab.write("tests/x/kernel.cu", "");
+    let list = || {
+        let project = Project::open(&lab.repo, None).unwrap();
+        let mut index = RunIndex::open(&project);
+        history::look(&Repo::open(&project).unwrap(), &project, &mut index);
+        let listed = history::kernels::list(&project, &index);
+        let one = |kernel: &history::kernels::ListedKernel| {
+            let last = kernel.last.map(|last| format!(" {} {:?} {:?}", last.run, last.outcome, last.decided));
+            format!("{} {}{}", kernel.name, kernel.objective, last.unwrap_or_default())
+        };
+        listed.iter().map(one).collect::<Vec<_>>()
+    };
+    assert_eq!(list(), ["kernel.cu throughput_sps 2 Fail None", "p2/kernel.cu kernel_us 1 Pass Some(Keep)"]);
+    lab.git("mv p2 softmax");
+    lab.git("commit -qm 'Rename p2'");
+    assert_eq!(list()[1], "softmax/kernel.cu kernel_us 1 Pass Some(Keep)");
 }

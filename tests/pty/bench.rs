@@ -239,9 +239,14 @@ impl Bench {
 
     /// What `lab ARGS` prints in a terminal of 160 columns until it ends.
     pub fn say_in_terminal(&self, args: &[&str]) -> String {
+        self.say_in_terminal_of(160, args)
+    }
+
+    /// The same in a terminal of this many columns.
+    pub fn say_in_terminal_of(&self, columns: u16, args: &[&str]) -> String {
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_lab"));
         command.args(args);
-        let mut lab = self.start(160, 45, &[], command);
+        let mut lab = self.start(columns, 45, &[], command);
         lab.end();
         lab.said()
     }

@@ -103,3 +103,28 @@ fn the_screen_passes_nothing_of_a_repository_on_to_the_terminal() {
     let wrong = text.split(['\r', '\n']).find(|line| !is_clean(line));
     assert!(wrong.is_none(), "the screen printed {wrong:?}");
 }
+
+/// A terminal shows how far a bench is in one line, which is gone at the end; the lines of ended runs stay.
+#[test]
+fn a_bench_shows_a_bar_on_a_terminal() {
+    let bench = Bench::new();
+    let shown = bench.say_in_terminal(&["bench", "--runs", "2"]);
+    for run in 1..=2 {
+        assert!(shown.contains(&format!("\r\x1b[2Krun {run} of 2 [")), "{shown:?}");
+        assert!(shown.contains(&format!("lab: run {run} of 2: mean 5.000 µs, passed 1/1, ")), "{shown:?}");
+    }
+    let after = shown.rsplit("run 2 of 2 [").next().unwrap();
+    assert!(after.contains("\r\x1b[2Klab: run 2 of 2: "), "the bar is removed: {after:?}");
+    assert!(after.contains("PASS  bench 1 of kernel.cu  passed 1/1 in 2 of 2 runs"), "{after:?}");
+    assert!(is_clean(&without_csi(&shown).replace('\r', "")), "{shown:?}");
+}
+
+/// A narrow terminal gets a bar of its width: a line that wraps could not be replaced.
+#[test]
+fn a_bar_is_no_wider_than_its_terminal() {
+    let bench = Bench::new();
+    let shown = bench.say_in_terminal_of(30, &["bench", "--runs", "1"]);
+    let bars = shown.split("\r\x1b[2K").filter(|part| part.starts_with("run 1 of 1 ["));
+    let widest = bars.map(|bar| bar.split('\r').next().unwrap_or(bar).chars().count()).max();
+    assert!(widest.is_some_and(|columns| columns < 30), "{widest:?}: {shown:?}");
+}

@@ -7,7 +7,8 @@ use lab_tui::event::Event;
 use lab_tui::reply::DeviceReading;
 
 pub const RUN: &str = "say stage: build | device: NVIDIA H200 | device_uuid: GPU-1 | driver: CUDA 13.0, driver 580.1 | \
-    compiler: NVRTC 13.0 | build_s: 0.38 | registers: 168 | spill_bytes: 0 | shared_bytes: 12288 | stage: verify | \
+    compiler: NVRTC 13.0 | build_s: 0.38 | registers: 168 | spill_bytes: 0 | shared_bytes: 12288 | \
+    built_for: sm_90a | stage: verify | \
     launch: 132x1x1 block=512x1x1 shared_bytes=197632 cooperative=yes blocks_per_sm=1 occupancy=25 | \
     stage: measure | sm_clock_mhz: 1980 low=1965 high=1980 | temperature_c: 41 low=40 high=41 | \
     power_w: 320 low=300 high=330 | throttle: none | floor_us: 0.70 | estimate_us: 2.43 exchanges=2 | \
@@ -40,6 +41,29 @@ fn a_gpu_over_a_minute() {
     world.tell("open").tell(RUN).tell("end pass 265231; press 5");
     readings(&mut world, 60);
     check("device", &mut world);
+}
+
+#[test]
+fn a_launch_list_shows_each_launch_and_its_scratch() {
+    let list = RUN.replace(
+        "launch: 132x1x1 block=512x1x1 shared_bytes=197632 cooperative=yes blocks_per_sm=1 occupancy=25",
+        "launch_list: 2 scratch_bytes=4096 scratch=zeroed | \
+         launch: 64x5x1 block=128x1x1 shared_bytes=0 cluster=2x1x1 tensor_maps=1 entry=partial | \
+         launch_2: 5x1x1 block=32x1x1 shared_bytes=0 entry=total | launched_as: graph",
+    );
+    let mut world = World::new();
+    world.tell("open").tell(&list).tell("end pass 265231; press 5");
+    readings(&mut world, 1);
+    let words = world.words();
+    for row in [
+        "built for sm_90a",
+        "launch partial: 64x5 blocks of 128 threads, clusters of 2, 1 tens",
+        "launch total: 5 blocks of 32 threads",
+        "scratch 4.0 KiB, zeroed in the time of the list",
+        "timed as one CUDA graph",
+    ] {
+        assert!(words.contains(row), "'{row}' is not in\n{words}");
+    }
 }
 
 #[test]

@@ -88,6 +88,17 @@ fn compared(first: &str, second: &str) -> World {
 }
 
 #[test]
+fn two_runs_of_different_workloads_are_compared_on_those_that_both_timed() {
+    let mut world = compared(
+        "workload: n=1 kernel_us=4 correctness=pass",
+        "workload: n=1 kernel_us=2 correctness=pass | workload: n=2 kernel_us=900 correctness=pass",
+    );
+    let words = world.words();
+    assert!(words.contains("+100.0 %"), "{}", world.screen(160, 45));
+    assert!(words.contains("Over the workload that both timed"), "{}", world.screen(160, 45));
+}
+
+#[test]
 fn a_comparison_has_the_time_of_each_workload_and_the_ratio_of_the_speeds() {
     let mut world = compared(
         "workload: rows=1 cols=8 T=f32 kernel_us=2.10 gbps=30 correctness=pass | \

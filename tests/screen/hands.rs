@@ -34,7 +34,7 @@ fn keys_of_the_config_are_heard_and_shown() {
     see(&mut world, "K keep");
     world.tell("press c");
     assert!(world.model.overlays.is_empty(), "the table's own key is free");
-    world.tell("press ? ctrl-d ctrl-d ctrl-d");
+    world.tell("press ? ctrl-d ctrl-d ctrl-d ctrl-d");
     see(&mut world, "Ctrl-Q (Git)");
     see(&mut world, ":reset-borders");
     world.tell("press esc; press 4 q");

@@ -22,4 +22,5 @@ mod rows;
 mod source;
 mod states;
 mod stories;
+mod workloads;
 mod world;

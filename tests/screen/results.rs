@@ -3,6 +3,8 @@
 use super::hands::place;
 use super::states::{check, check_at};
 use super::world::World;
+use lab_core::bench::summary::TimeOverRuns;
+use lab_core::bench::{BenchDigest, BenchId};
 use lab_core::run::experiment::Status;
 
 const WIDE: [(u16, u16); 2] = [(220, 60), (120, 35)];
@@ -32,9 +34,103 @@ fn the_table() {
     check_at("table", &mut world(), &WIDE);
 }
 
+/// What was measured of the same bytes by `lab bench` stands with the experiment.
+#[test]
+fn a_bench_stands_with_its_experiment() {
+    let mut world = world();
+    let mean = TimeOverRuns { mean: 13.615, low: 11.095, high: 15.953 };
+    world.benches = vec![BenchDigest {
+        bench: BenchId(3),
+        device: Some("NVIDIA H200".into()),
+        runs: 6,
+        mean: Some(mean),
+        passed: 53,
+        workloads: 54,
+        emulated: true,
+        foreign: false,
+    }];
+    world.tell("press enter");
+    let screen = world.screen(160, 60);
+    for line in [
+        "benches of these bytes",
+        "bench 3: 13.615 µs (11.095 … 15.953) over 6 runs, passed 53/54, NVIDIA H200",
+        "emulated: the times say nothing about a GPU",
+    ] {
+        assert!(screen.contains(line), "{line} is not in\n{screen}");
+    }
+}
+
 #[test]
 fn the_table_before_there_is_anything() {
     check_at("table_empty", World::new().tell("open; press 3"), &[(100, 30)]);
+}
+
+#[test]
+fn the_table_shows_one_problem_or_all() {
+    let mut world = world();
+    assert!(!world.screen(160, 45).contains("four grid.sync() a step"));
+    world.tell("press P");
+    check_at("table_all_problems", &mut world, &[(160, 45), (100, 30), (40, 10)]);
+    let screen = world.screen(160, 45);
+    assert!(screen.contains("Experiments 13 of all problems") && screen.contains("wavegru"), "{screen}");
+    // The selected row goes with its problem.
+    world.tell("press f; type kernel:wave; press enter; press down");
+    assert!(world.screen(160, 45).contains("Experiments 1 of 13 of all problems · kernel:wave"));
+    world.tell("press P");
+    let screen = world.screen(160, 45);
+    assert!(screen.contains("Experiments 12 of this problem (P: all 13)"), "{screen}");
+    // A filter that names a kernel chooses among all.
+    world.tell("press f; type kernel:wave; press enter");
+    assert!(world.screen(160, 45).contains("four grid.sync() a step"));
+}
+
+#[test]
+fn an_experiment_of_another_problem_that_git_selected_is_in_the_table() {
+    let mut world = world();
+    let stranger = world.history.iter().position(|e| e.row.description.starts_with("four grid")).unwrap();
+    let key = world.history[stranger].key();
+    world.tell("press 4");
+    world.model.selection.key = Some(key);
+    world.tell("press 3");
+    assert!(world.screen(160, 45).contains("▸ 0a1b2c0"), "{}", world.screen(160, 45));
+}
+
+#[test]
+fn a_problem_without_experiments_names_the_way_to_those_of_others() {
+    let mut world = World::new().with_history();
+    world.history.iter_mut().for_each(|e| e.kernel = Some("kernels/softmax/kernel.cu".into()));
+    world.tell("open; press 3");
+    let words = world.words();
+    assert!(
+        words.contains("no experiment of this problem yet")
+            && words.contains("P shows those of all problems (8)"),
+        "{words}"
+    );
+    world.tell("press P");
+    assert!(world.screen(160, 45).contains("Experiments 8 of all problems"));
+}
+
+/// In a fresh clone the ledger has rows whose records are elsewhere: nobody knows their device, nor perhaps their problem.
+#[test]
+fn a_row_without_a_record_says_what_is_unknown_and_how_to_fetch_it() {
+    let mut world = World::new().with_history();
+    for (at, experiment) in world.history.iter_mut().enumerate() {
+        experiment.device = None;
+        experiment.run = None;
+        experiment.kernel = experiment.kernel.take().filter(|_| at > 2);
+    }
+    world.tell("open; save; say device: cpu (emulated, 2 threads) | throughput_sps: 12 | correctness: pass; end pass 12 0");
+    let screen = world.screen(300, 60);
+    assert!(!screen.contains("unknown device"), "{screen}");
+    let says = "8 rows have no record here, and only a record names the device (of 3 also the problem): `lab fetch` in a shell";
+    world.tell("press tab z");
+    let screen = world.screen(220, 60);
+    assert!(screen.contains(says), "{screen}");
+    world.tell("press z");
+    // In the table they may be of this problem.
+    world.tell("press 3 P");
+    let screen = world.screen(220, 60);
+    assert!(screen.contains("baseline"), "{screen}");
 }
 
 #[test]

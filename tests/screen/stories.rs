@@ -1,5 +1,6 @@
 //! What a person does, in their words, and what comes of it: saves, runs, the screen itself.
 
+use super::states::check_at;
 use super::world::World;
 use lab_core::run::RunId;
 use lab_core::runner::RunEvent;
@@ -67,6 +68,13 @@ fn another_kernel_of_the_repository_is_chosen_from_a_list() {
     let mut world = check(
         &story,
         &["Kernels", "▸kernels/rmsnorm/kernel.cu", "this screen, 1 experiment", "kernels/softmax/kernel.cu"],
+    );
+    // Each with its last verdict and the best that was kept.
+    check_at("kernels", &mut world, &[(160, 45), (80, 24), (40, 10)]);
+    let words = world.words();
+    assert!(
+        words.contains("✗ FAIL") && words.contains("● PASS") && words.contains("best 1,000 sps"),
+        "{words}"
     );
     // The present one again changes nothing.
     world.tell("press enter");
@@ -212,6 +220,18 @@ fn what_is_being_typed_answers_no_question() {
     assert!(world.words().contains("uv run harness.py"), "{}", world.screen(160, 45));
     world.tell("press y");
     assert!(matches!(world.model.runs.running, Running::Live(_)));
+}
+
+#[test]
+fn a_measurement_is_started_by_a_key_and_judges_more_workloads() {
+    check(
+        "open; say correctness: pass | workloads: 3 of=54 when=save; end pass 1000",
+        &["● PASS", "3 of 54 workloads"],
+    );
+    let story = format!("open; {PASS}; press m; say correctness: pass | workloads: 54 of=54 when=measure");
+    check(&story, &["run 2 · measure"]);
+    let mut world = check(&format!("{story}; end pass 1000"), &["● PASS", "run 2 · measure"]);
+    assert!(!world.words().contains("of 54 workloads"), "{}", world.screen(160, 45));
 }
 
 #[test]

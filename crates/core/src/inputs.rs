@@ -1,5 +1,5 @@
-//! The inputs of a run, which are the files that a verdict depends on: kernel.cu, its local includes, problem.toml,
-//! reference.cu, lab.toml with the compile options in it, and the extras that lab.toml names.
+//! The inputs of a run, which are the files that a verdict depends on: kernel.cu, its local includes, problem.toml and the .npy
+//! files that it names, reference.cu, lab.toml with the compile options in it, and the extras that lab.toml names.
 //!
 //! The watcher reads and hashes them once for each save. That value travels to the run and into its record.
 
@@ -7,6 +7,7 @@ mod error;
 mod files;
 mod includes;
 pub(crate) mod tokens;
+mod value_files;
 
 pub use error::KernelError;
 pub(crate) use files::InputFiles;
@@ -40,7 +41,8 @@ pub enum Role {
     Kernel,
     /// The kernel includes it. A commit holds the kernel alone, so an experiment must not depend on a changed include.
     Include,
-    /// It says how the kernel is judged: problem.toml, `reference.*`, and what reference.cu includes.
+    /// It says how the kernel is judged: problem.toml and the .npy files that it names, `reference.*`, and what reference.cu
+    /// includes.
     Rule,
     /// lab.toml: some of its keys say how the kernel is judged.
     Config,
@@ -149,6 +151,7 @@ pub fn read(project: &Project) -> Result<Inputs, KernelError> {
         set.add(&project.problem_dir.join(name), None, Role::Rule, false)?;
     }
     set.follow_includes(rules, Role::Rule)?;
+    set.add_value_files()?;
     if let Some(file) = &project.config_file {
         set.add(file, None, Role::Config, false)?;
     }
@@ -317,6 +320,22 @@ impl<'a> Set<'a> {
         let name = name.unwrap_or_else(|| path.to_string_lossy().into_owned());
         let hash = bytes.as_deref().map(in_hex);
         self.sources.push(Source { file: InputFile { path: name, hash }, path, role, in_place, bytes });
+        Ok(())
+    }
+
+    /// Adds the files that problem.toml takes values from.
+    fn add_value_files(&mut self) -> Result<(), KernelError> {
+        let problem = plain(&self.project.problem_dir.join("problem.toml"));
+        let source = self.sources.iter().find(|source| source.role == Role::Rule && source.path == problem);
+        let names = source.and_then(|source| source.bytes.as_deref()).map(value_files::named_in);
+        for name in names.unwrap_or_default() {
+            let path = plain(&self.project.problem_dir.join(&name));
+            let bytes = self.files.metadata(&path).map_or(0, |about| about.len());
+            if bytes > SIZE_LIMIT {
+                return Err(KernelError::ValuesTooLarge(self.project.relative(&path).unwrap_or(name), bytes));
+            }
+            self.add(&path, None, Role::Rule, false)?;
+        }
         Ok(())
     }
 

@@ -13,6 +13,7 @@ use std::str::FromStr;
 /// let objective: Objective = "kernel_us".into();
 /// assert_eq!(objective, Objective::KernelTime);
 /// assert_eq!((objective.name(), objective.unit()), ("kernel_us", "us"));
+/// assert_eq!(Objective::from("throughput_gbps").unit(), "GB/s");
 /// assert_eq!(Objective::from("memory_gbps").to_string(), "memory_gbps");
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -23,6 +24,10 @@ pub enum Objective {
     Throughput,
     /// `kernel_us`: microseconds of one launch.
     KernelTime,
+    /// `throughput_tflops`: 10¹² operations per second.
+    Tflops,
+    /// `throughput_gbps`: 10⁹ bytes per second.
+    Gbps,
     /// A key that the harness prints and the lab knows nothing about.
     Other(String),
 }
@@ -33,14 +38,22 @@ impl Objective {
         match self {
             Objective::Throughput => "throughput_sps",
             Objective::KernelTime => "kernel_us",
+            Objective::Tflops => "throughput_tflops",
+            Objective::Gbps => "throughput_gbps",
             Objective::Other(name) => name,
         }
     }
 
-    /// What follows the last `_` of the key; a key without one is its own unit.
+    /// `TFLOP/s` and `GB/s`; of any other key what follows its last `_`. A key without one is its own unit.
     pub fn unit(&self) -> &str {
-        let name = self.name();
-        name.rsplit_once('_').map_or(name, |(_, unit)| unit)
+        match self {
+            Objective::Tflops => "TFLOP/s",
+            Objective::Gbps => "GB/s",
+            Objective::Throughput | Objective::KernelTime | Objective::Other(_) => {
+                let name = self.name();
+                name.rsplit_once('_').map_or(name, |(_, unit)| unit)
+            }
+        }
     }
 }
 
@@ -55,6 +68,8 @@ impl From<&str> for Objective {
         match name {
             "throughput_sps" => Objective::Throughput,
             "kernel_us" => Objective::KernelTime,
+            "throughput_tflops" => Objective::Tflops,
+            "throughput_gbps" => Objective::Gbps,
             other => Objective::Other(other.to_owned()),
         }
     }

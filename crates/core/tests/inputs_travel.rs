@@ -132,3 +132,32 @@ fn inputs_of_another_kernel_are_not_judged_as_this_one() {
     let record = bench.run(spec(&theirs));
     judged(&bench, &record, &files);
 }
+
+/// Values from a file belong to what is judged: another file is another verdict.
+#[test]
+fn a_file_of_values_is_an_input() {
+    let bench = Bench::new();
+    fs::create_dir(bench.path("data")).unwrap();
+    fs::write(bench.path("data/x.npy"), "one").unwrap();
+    fs::write(bench.path("problem.toml"), "[[tensor]]\nname = 'x'\nvalues = { npy = 'data/x.npy' }\n")
+        .unwrap();
+    let before = inputs::read(&bench.project).unwrap();
+    let named = before.files().into_iter().find(|file| file.path == "data/x.npy").unwrap();
+    assert_eq!(named.hash, Some(blake3::hash(b"one").to_hex().to_string()));
+    fs::write(bench.path("data/x.npy"), "two").unwrap();
+    let after = inputs::read(&bench.project).unwrap();
+    assert_ne!(before.fingerprint, after.fingerprint);
+    after.write(&bench.project, &bench.path(".lab/copy")).unwrap();
+    assert_eq!(fs::read_to_string(bench.path(".lab/copy/data/x.npy")).unwrap(), "two");
+
+    fs::File::create(bench.path("data/x.npy")).unwrap().set_len((8 << 20) + 1).unwrap();
+    let error = inputs::read(&bench.project).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "data/x.npy has 8388609 bytes: a file of values may have 8388608. Take fewer values from it"
+    );
+    fs::remove_file(bench.path("data/x.npy")).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", bench.path("data/x.npy")).unwrap();
+    let error = inputs::read(&bench.project).unwrap_err().to_string();
+    assert!(error.starts_with("data/x.npy is a link that leads out of the repository"), "{error}");
+}

@@ -3,7 +3,7 @@
 
 use crate::keymap::Action;
 use crate::overlay::QuestionFit;
-use crate::panes::PaneFit;
+use crate::panes::{PaneFit, workloads};
 use crate::table::Column;
 use crate::views::Pane;
 use crate::views::split::Border;
@@ -27,6 +27,8 @@ pub struct FrameGeometry {
     pub buttons: Vec<Button>,
     /// The headings of the table of experiments.
     pub column_heads: Vec<(Rect, Column)>,
+    /// The headings of the table of workloads.
+    pub workload_heads: Vec<(Rect, workloads::Column)>,
     /// Rows of the focused pane, without its title.
     pub focused_rows: usize,
     /// The first visible row of the help.
@@ -56,6 +58,10 @@ impl FrameGeometry {
 
     pub fn column_at(&self, at: Position) -> Option<Column> {
         self.column_heads.iter().find(|(area, _)| area.contains(at)).map(|(_, column)| *column)
+    }
+
+    pub fn workload_column_at(&self, at: Position) -> Option<workloads::Column> {
+        self.workload_heads.iter().find(|(area, _)| area.contains(at)).map(|(_, column)| *column)
     }
 
     pub fn list_at(&self, pane: Pane, at: Position) -> Option<&ListArea> {

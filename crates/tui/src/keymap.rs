@@ -107,6 +107,7 @@ actions! {
     Screen Undo "undo" "Undo the last keep or discard, if nothing was built on it" ["u"] "undo";
     Screen Auto "auto-decide" "Turn automatic decisions on or off: keep what is faster, discard what is slower, the same or wrong" ["a"] "auto";
     Screen Rerun "rerun" "Judge the present bytes again" ["r"] "rerun";
+    Screen Measure "measure" "Measure the present bytes longer and on more workloads, as `lab measure` does" ["m"] "";
     Screen Check "check" "Check the present bytes for invalid memory accesses and races, as `lab check` does; during a run: once the run has ended" ["s"] "";
     Screen Stop "stop" "Stop the run in progress; it leaves no verdict" ["x"] "stop";
     Screen Edit "edit" "Open the kernel in your editor, at the cursor of Source or at the first error" ["e"] "edit";
@@ -154,15 +155,18 @@ actions! {
     In(Bench) More "more" "Show more of the newest experiments in the chart" ["-"] "";
     In(Bench) All "all" "Show all experiments in the chart" ["0"] "";
     In(Bench) LogScale "log-scale" "Switch the chart between a logarithmic and a linear scale" ["L"] "";
+    In(Bench) SortWorkloads "sort-workloads" "Sort the workloads by the next column, or put them in their own order again" ["o"] "";
+    In(Bench) ReverseWorkloads "reverse-workloads" "Reverse the order of the workloads" ["O"] "";
     In(Source) TurnSource "diff" "Show the whole file, or its changes in one column, or both sides next to each other" ["v"] "diff";
     In(Source) SwitchBase "base" "Compare with the selected experiment, or with the incumbent again" ["b"] "base";
     In(Source) NextMark "next-mark" "Go to the next compiler message; in a diff, or without messages, to the next change" ["]"] "next";
     In(Source) PreviousMark "previous-mark" "Go to the previous compiler message or change" ["["] "";
     In(Source) NextEdit "next-edit" "Go to the next change" ["}"] "";
     In(Source) PreviousEdit "previous-edit" "Go to the previous change" ["{"] "";
-    In(Results) SortNext "sort-by-next" "Sort by the next column" ["o"] "sort";
+    In(Results) SortNext "sort-by-next" "Sort by the next column; with the focus in Workloads, sort those" ["o"] "sort";
     In(Results) SortReverse "sort-reverse" "Reverse the order" ["O"] "";
     In(Results) Filter "filter" "Filter the rows: words, status:keep, device:h200, >150k; ! before a word excludes it" ["f"] "filter";
+    In(Results) AllProblems "all-problems" "Show the experiments of all problems, or of this problem alone" ["P"] "";
     In(Results) Mark "mark" "Mark the selected experiment for a comparison, or remove its mark" ["space"] "mark";
     In(Results) Compare "compare" "Compare the two marked experiments, or the marked one with the chosen one" ["="] "compare";
     In(Results) Restore "restore" "Put the kernel of the selected experiment on disk; the present one stays in git" ["R"] "restore";

@@ -3,6 +3,7 @@
 use crate::draft::Draft;
 use crate::theme::Theme;
 use crate::views::Pane;
+use lab_core::history::kernels::ListedKernel;
 use lab_core::project::trust::TrustRequest;
 use lab_core::run::RunId;
 use tui_input::Input;
@@ -127,10 +128,10 @@ pub enum Overlay {
         pick: PickList,
         before: Theme,
     },
-    /// Every kernel of the repository by its path; `None` while they are looked for.
+    /// Every kernel of the repository; `None` while they are looked for.
     Kernels {
         pick: PickList,
-        kernels: Option<Vec<String>>,
+        kernels: Option<Vec<ListedKernel>>,
     },
     /// The search in a pane; `before` is the earlier one.
     Search {

@@ -7,6 +7,7 @@ use crate::theme::Theme;
 use lab_core::decide::{Decided, Described, Refusal, Restored, Undoable, Undone};
 use lab_core::history::History;
 use lab_core::history::details::{Compared, ExperimentDetails};
+use lab_core::history::kernels::ListedKernel;
 use lab_core::project::Project;
 use lab_core::repo::{CommitDetails, GraphEntry, LogEntry};
 use lab_core::run::RunId;
@@ -32,8 +33,8 @@ pub enum RepositoryReply {
     Described(Result<Described, Refusal>),
     Restored(Result<RestoredKernel, String>),
     Trusted(Result<(), String>),
-    /// The paths of the repository's kernels, relative to its root.
-    Kernels(Vec<String>),
+    /// The repository's kernels, sorted by name.
+    Kernels(Vec<ListedKernel>),
     /// lab.toml was read again.
     Project(Result<Arc<Project>, String>),
 }

@@ -4,7 +4,7 @@
 mod column;
 mod filter;
 
-pub use column::Column;
+pub use column::{Column, problem};
 pub use filter::{FIELDS, Filter};
 
 use lab_core::config::Goal;
@@ -46,6 +46,10 @@ pub struct TableContext<'a> {
 pub struct Table {
     sort: Sort,
     filter: Filter,
+    /// Only the experiments of the screen's kernel are shown, and those of an unknown one.
+    is_of_one_problem: bool,
+    /// Experiments of other problems.
+    of_others: usize,
     /// One entry for each experiment, in the order of the history.
     facts: Vec<RowFacts>,
     /// Indices into the history, the topmost row first.
@@ -63,6 +67,8 @@ impl Default for Table {
         Table {
             sort: Sort { column: Column::When, descending: true },
             filter: Filter::default(),
+            is_of_one_problem: false,
+            of_others: 0,
             facts: Vec::new(),
             order: Vec::new(),
             empty_columns: Vec::new(),
@@ -73,12 +79,33 @@ impl Default for Table {
 }
 
 impl Table {
+    /// A table that shows the experiments of the screen's kernel only.
+    pub fn of_one_problem() -> Table {
+        Table { is_of_one_problem: true, ..Table::default() }
+    }
+
     pub fn sort(&self) -> Sort {
         self.sort
     }
 
     pub fn filter(&self) -> &Filter {
         &self.filter
+    }
+
+    /// Whether the rows of other problems are left out. A filter that names a kernel chooses among all.
+    pub fn is_of_one_problem(&self) -> bool {
+        self.is_of_one_problem && !self.filter.names_kernel()
+    }
+
+    /// Experiments of other problems.
+    pub fn of_others(&self) -> usize {
+        self.of_others
+    }
+
+    /// Shows the experiments of the screen's kernel only, or those of every problem.
+    pub fn show_one_problem(&mut self, only: bool, history: &[Experiment]) {
+        self.is_of_one_problem = only;
+        self.arrange(history);
     }
 
     /// The number of rows that the filter accepts.
@@ -139,6 +166,7 @@ impl Table {
                 text: format!("{} {}", experiment.row.commit, experiment.row.description).to_lowercase(),
             }
         }));
+        self.of_others = self.facts.iter().filter(|facts| facts.of_another_kernel).count();
         let has_values = |column: Column| {
             let mut rows = history.iter().zip(&self.facts).enumerate();
             rows.any(|(index, (e, facts))| match column {
@@ -184,9 +212,11 @@ impl Table {
     }
 
     fn arrange(&mut self, history: &[Experiment]) {
+        let is_of_one = self.is_of_one_problem();
         let Table { sort, filter, facts, order, .. } = self;
         order.clear();
         let all = history.iter().zip(facts.iter()).enumerate();
+        let all = all.filter(|(_, (_, facts))| !(is_of_one && facts.of_another_kernel));
         order.extend(all.filter(|(_, (e, facts))| filter.accepts(e, &facts.text)).map(|(index, _)| index));
         // Of equal rows the newest comes first.
         order.reverse();

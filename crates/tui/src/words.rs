@@ -53,6 +53,21 @@ pub const WORDS: &[Word] = &[
         &["undecided"],
         "the measurement shows neither faster nor slower nor same; or a run that was not decided",
     ),
+    word(
+        &["mixed"],
+        "a workload is slower, though the whole is not, or another one is faster: a person decides",
+    ),
+    word(
+        &["worst_workload", "workload_speeds"],
+        "the slower workload with the lowest ratio, and how many workloads have which verdict",
+    ),
+    word(
+        &["aggregate", "geometric mean", "arithmetic mean"],
+        "how the figures of several workloads become one: their geometric or arithmetic mean, or the worst",
+    ),
+    word(&["of_floor", "% of floor"], "the floor in percent of the workload's time: 100 cannot be reached"),
+    word(&["heat"], "how far a workload is from the incumbent: a bar with a sign"),
+    word(&["objective"], "what a good kernel is good at, the key of the figure that is optimised"),
     word(&["vs best"], "the change against the best kept experiment before it"),
     word(&["±", "…"], "the interval: it holds the true value with 95 % confidence"),
     word(&["speed_ratio", "ratio"], "the candidate's speed over the incumbent's, with its interval"),
@@ -70,6 +85,10 @@ pub const WORDS: &[Word] = &[
     word(&["kernel_us"], "time of one launch or step in µs"),
     word(&["latency_us"], "time of a single launch with what the launch itself costs, in µs"),
     word(&["gbps", "gflops"], "bytes moved, or operations done, by the stated algorithm in a second, in 10⁹"),
+    word(
+        &["throughput_gbps", "throughput_tflops"],
+        "bytes moved in 10⁹ a second, or operations done in 10¹² a second, by the stated algorithm",
+    ),
     word(&["floor", "floor_us"], "a time that the device cannot beat: below it a measurement is wrong"),
     word(
         &["of_estimate", "estimate", "estimate_us"],

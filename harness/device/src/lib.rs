@@ -63,6 +63,7 @@ pub use api::{
     TensorMap, digest, is_poison,
 };
 
+pub use cuda::image_target;
 pub use imports::allocators;
 
 use lab_protocol::Target;

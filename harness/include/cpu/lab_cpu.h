@@ -25,6 +25,7 @@
 #include "lab_cpu/memory.h"
 #include "lab_cpu/warp.h"
 #include "lab_cpu/half.h"
+#include "lab_cpu/fp8.h"
 #include "lab_cpu/atomics.h"
 #include "lab_cpu/groups.h"
 #include "lab_cpu/atomic_ref.h"

@@ -100,6 +100,7 @@ fn some_device() -> DeviceInfo {
         arch: "sm_90".into(),
         max_shared_bytes: 227 << 10,
         l2_bytes: 50 << 20,
+        memory_bytes: 0,
         uuid: String::new(),
         driver: String::new(),
     }

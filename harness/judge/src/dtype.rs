@@ -153,6 +153,20 @@ impl Dtype {
         }
     }
 
+    /// The smallest positive number below the normal ones, and how many multiples of it are below them too. `None` for a type
+    /// without such numbers.
+    pub fn subnormals(self) -> Option<(f64, u32)> {
+        let multiples = |exponent: i32, digits: u32| Some((2f64.powi(exponent), (1 << digits) - 1));
+        match self {
+            Dtype::F32 => multiples(-149, 23),
+            Dtype::F16 => multiples(-24, 10),
+            Dtype::Bf16 => multiples(-133, 7),
+            Dtype::F8e4m3 => multiples(-9, 3),
+            Dtype::F8e5m2 => multiples(-16, 2),
+            Dtype::I8 | Dtype::U8 | Dtype::I32 | Dtype::I64 | Dtype::Bool => None,
+        }
+    }
+
     /// The exact value of one cell. NaN if `cell` has another length than the type.
     pub fn value(self, cell: &[u8]) -> CellValue {
         let float = |value: f64| CellValue::Float(value);
@@ -277,6 +291,26 @@ mod tests {
             assert_eq!(cell.len(), dtype.size());
             let back = dtype.decode(&cell);
             assert!((back - value).abs() <= value.abs() / 256.0, "{dtype}: {value} became {back}");
+        }
+    }
+
+    #[test]
+    fn the_subnormal_numbers_of_a_float_are_its_own() {
+        for dtype in Dtype::ALL {
+            let back = |number: f64| {
+                let mut cell = Vec::new();
+                dtype.encode(number, &mut cell);
+                dtype.decode(&cell)
+            };
+            let Some((step, count)) = dtype.subnormals() else {
+                assert!(dtype.integers().is_some(), "{dtype}");
+                continue;
+            };
+            assert!((step, back(step / 4.0)) == (back(step), 0.0), "{dtype}: nothing is smaller");
+            let (largest, normal) = (step * f64::from(count), step * f64::from(count + 1));
+            assert!((back(largest), back(normal)) == (largest, normal), "{dtype}");
+            // The first normal numbers are as far apart; further ones are not.
+            assert!(back(normal + step) == normal + step && back(2.0 * normal + step) != 2.0 * normal + step);
         }
     }
 

@@ -152,6 +152,11 @@ impl TensorComparison {
             && self.mismatched_fraction() <= allowed_mismatch(tolerance)
     }
 
+    /// The first wrong cell of the gravest kind.
+    pub fn first_wrong(&self) -> Option<&CellMismatch> {
+        self.first_unwritten.as_ref().or(self.first_not_finite.as_ref()).or(self.first_mismatch.as_ref())
+    }
+
     /// Joins the results of two neighbouring parts of one tensor.
     fn join(mut self, next: TensorComparison) -> TensorComparison {
         self.counts.join(&next.counts);

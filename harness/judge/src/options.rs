@@ -6,6 +6,7 @@ use lab_device::Sanitizer;
 use lab_protocol::CompileOptions;
 use lab_protocol::Target;
 use lab_protocol::Tool;
+use lab_protocol::When;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -37,6 +38,9 @@ pub struct JudgeOptions {
     pub arch: Option<String>,
     /// Folder for what outlives a run; `None` is `lab` in the user's cache folder.
     pub cache_dir: Option<PathBuf>,
+    /// The workloads that are checked and timed: those of this occasion and of the ones before it. With `held_out` all are
+    /// checked, and these are timed.
+    pub when: When,
     /// Judges on sealed inputs, which no run has launched: what `lab keep` asks for. A GPU is timed too, in turns with
     /// the incumbent if there is one.
     pub held_out: bool,
@@ -80,6 +84,7 @@ impl JudgeOptions {
             instrumentation: None,
             arch: None,
             cache_dir: None,
+            when: When::Save,
             held_out: false,
             sealed: 1,
             check: None,

@@ -11,6 +11,7 @@ pub fn device() -> DeviceInfo {
         arch: String::new(),
         max_shared_bytes: 1000,
         l2_bytes: 0,
+        memory_bytes: 0,
         uuid: String::new(),
         driver: String::new(),
     }

@@ -1,5 +1,5 @@
 //! The verdict on speed on a real GPU, through the judge and its processes: a small WaveGRU against
-//! itself, and against a copy that takes 2 % longer. Needs a CUDA device and NVRTC, so every test is
+//! itself, and against a copy that takes 2 % longer; and the discipline of `lab bench`. Needs a CUDA device and NVRTC, so every test is
 //! ignored unless scripts/gpu-tests runs it.
 #![allow(clippy::unwrap_used, dead_code)]
 
@@ -7,6 +7,7 @@
 mod support;
 
 use lab_judge::JudgeOptions;
+use lab_judge::measure::plan::Trials;
 use lab_protocol::Exit;
 use lab_protocol::Target;
 use lab_protocol::report::{Measure, Report, Speed};
@@ -99,4 +100,32 @@ fn an_incumbent_that_fails_gives_a_caveat_and_the_candidate_is_measured() {
         assert_eq!(judged.report.comparison(), None, "{what}");
         assert!(judged.report.measure("throughput_sps").unwrap().low.is_some(), "{}", judged.log);
     }
+}
+
+/// A decode step on 54 workloads, by exactly the launches that were asked for.
+#[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
+fn a_bench_times_each_of_54_workloads_in_every_trial() {
+    let folder = Folder::new(&[
+        ("problem.toml", include_str!("../../../tests/problems/decode54/problem.toml")),
+        ("kernel.cu", include_str!("../../../tests/problems/decode54/kernel.cu")),
+        ("reference.cu", include_str!("../../../tests/problems/decode54/reference.cu")),
+    ]);
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let discipline = Some(Trials { warm_up: 3, iterations: 10, trials: 2 });
+    let judged =
+        support::run(JudgeOptions { device: Target::Cuda(0), discipline, seed: None, ..folder.options() });
+    judged.expect(Exit::Passed).expect_in("discipline", "3/10/2");
+    let workloads = judged.report.workloads();
+    assert_eq!(workloads.len(), 54, "{}", judged.log);
+    for words in &workloads {
+        let value = |key: &str| words.iter().find(|(of, _)| *of == key).map(|(_, value)| *value).unwrap();
+        let trials: Vec<f64> = value("trials_us").split(',').map(|us| us.parse().unwrap()).collect();
+        assert_eq!((value("n"), trials.len()), ("20", 2), "{words:?}");
+        let mean = trials.iter().sum::<f64>() / 2.0;
+        let us: f64 = value("kernel_us").parse().unwrap();
+        assert!((us - mean).abs() < 2e-3 && us > 0.5, "{words:?}");
+    }
+    let caveats = judged.report.caveats().join("; ");
+    assert!(!caveats.contains("emulated"), "{caveats}");
 }

@@ -12,6 +12,7 @@ use lab_judge::telemetry::TelemetryMonitor;
 use lab_judge::worker::{Launch, LaunchArg, ModuleId, Worker};
 use lab_protocol::CompileOptions;
 use lab_protocol::report::{Report, Writer};
+use lab_stats::aggregate::Aggregate;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -156,7 +157,8 @@ fn judged(
     let (reader, writer) = io::pipe().unwrap();
     let mut out = Writer::new(writer);
     let demands = std::slice::from_ref(demand);
-    let verdict = bounds::judge(figures, info.l2_bytes, demands, &[seconds], &mut out).unwrap();
+    let verdict =
+        bounds::judge(figures, info.l2_bytes, demands, &[seconds], Aggregate::Geometric, &mut out).unwrap();
     drop(out);
     let log = io::read_to_string(reader).unwrap();
     say(&log);

@@ -7,6 +7,7 @@
 //! | [`Exit`] | the exit codes of a run |
 //! | [`Target`] | the device that a run asks for |
 //! | [`Tool`] | the tools of `lab check` |
+//! | [`When`] | the occasion at which a workload is judged |
 //! | [`telemetry`] | the state of a GPU at one moment |
 //! | [`console`] | the one writer for stdout and stderr |
 //! | [`text`] | the characters of text from outside that a terminal may get |
@@ -26,9 +27,11 @@ pub mod telemetry;
 pub mod testing;
 pub mod text;
 mod tool;
+mod when;
 
 pub use compile_options::{CompileOptions, RefusedOption};
 pub use exit::Exit;
 pub use signal::FatalSignal;
 pub use target::Target;
 pub use tool::{Tool, tool_names};
+pub use when::When;

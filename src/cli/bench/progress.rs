@@ -41,10 +41,10 @@ impl Progress {
         }
     }
 
-    /// A run has begun.
-    pub fn began(&mut self) {
+    /// A run has begun: nothing is known of it yet.
+    pub fn began(&mut self, run: u32) {
         self.began = Instant::now();
-        (self.position.elapsed, self.position.part) = (0.0, 0.0);
+        self.show(run, &Report::default());
     }
 
     /// Shows how far the run in progress is.

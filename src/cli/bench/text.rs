@@ -2,7 +2,7 @@
 
 use lab_core::bench::export::{us, with_ends};
 use lab_core::bench::summary::numbers;
-use lab_core::bench::{Bench, BenchRun, BenchStore, Ended, Summary};
+use lab_core::bench::{BenchRun, BenchState, BenchStore, Ended, Summary};
 use lab_core::project::Project;
 use lab_core::run::verdict::Outcome;
 
@@ -15,17 +15,19 @@ pub fn run_line(run: &BenchRun, wanted: u32) -> String {
         Some(mean) => format!("mean {} µs", us(mean)),
         None => format!("{}: {}", word(run), run.why),
     };
-    format!("run {} of {wanted}: {result}, {}, {:.1} s", run.run, run.passed_text(), run.seconds)
+    let passed = if run.workloads.is_empty() { String::new() } else { format!(" {},", run.passed_text()) };
+    format!("run {} of {wanted}: {result},{passed} {:.1} s", run.run, run.seconds)
 }
 
 fn word(run: &BenchRun) -> &'static str {
     if run.build_failed { "BUILD ERROR" } else { run.outcome.word() }
 }
 
-/// The whole bench. `ended` is how measuring ended; `None` if nothing was measured.
-pub fn lines(project: &Project, bench: &Bench, ended: Option<&Ended>) -> Vec<String> {
+/// The whole bench.
+pub fn lines(project: &Project, state: &BenchState) -> Vec<String> {
+    let bench = &state.bench;
     let summary = Summary::of(bench);
-    let mut lines = vec![head(bench, &summary)];
+    let mut lines = vec![head(state, &summary)];
     if let Some(mean) = &summary.mean {
         let (runs, workloads) = (summary.passed_runs, summary.workloads.len());
         lines.push(format!(
@@ -70,12 +72,12 @@ pub fn lines(project: &Project, bench: &Bench, ended: Option<&Ended>) -> Vec<Str
         lines.push(format!("  its log is {}", log.display()));
     }
     lines.extend(summary.caveats.iter().map(|caveat| format!("  caveat: {caveat}")));
-    lines.extend(what_to_do(project, bench, ended));
+    lines.extend(what_to_do(project, state));
     lines
 }
 
-fn head(bench: &Bench, summary: &Summary) -> String {
-    let start = &bench.start;
+fn head(state: &BenchState, summary: &Summary) -> String {
+    let (bench, start) = (&state.bench, &state.bench.start);
     let device = bench.runs.first().and_then(|run| run.device.name.as_deref());
     let (sign, word) = match bench.failed_run() {
         Some(run) if run.build_failed => (Outcome::Fail.sign(), word(run)),
@@ -84,18 +86,14 @@ fn head(bench: &Bench, summary: &Summary) -> String {
         None => (Outcome::Pass.sign(), Outcome::Pass.word()),
     };
     let mut text = format!("{sign} {word}  bench {} of {}", start.bench, start.kernel);
-    if !bench.runs.is_empty() {
+    if !summary.workloads.is_empty() {
         text += &format!("  {}", summary.passed_text());
     }
-    text += &format!(
-        " in {} of {}",
-        bench.runs.len(),
-        counted(start.runs.max(bench.runs.len() as u32) as usize, "run")
-    );
+    text += &format!(" in {} of {}", bench.runs.len(), counted(state.wanted as usize, "run"));
     device.map_or(text.clone(), |device| format!("{text}  {device}"))
 }
 
-/// The times of the workloads, in the order of the problem. Many are cut short: the first ones and the last one.
+/// The times of the workloads, in the order of the problem. Of many, the first ones.
 fn workload_lines(summary: &Summary) -> Vec<String> {
     let timed: Vec<_> = summary.workloads.iter().filter_map(|w| Some((&w.name, w.us?))).collect();
     let widest = timed.iter().take(LISTED).map(|(name, _)| name.chars().count()).max().unwrap_or(0);
@@ -107,17 +105,17 @@ fn workload_lines(summary: &Summary) -> Vec<String> {
     lines
 }
 
-fn what_to_do(project: &Project, bench: &Bench, ended: Option<&Ended>) -> Vec<String> {
-    let (number, this) = (bench.start.bench, &project.argument);
-    let done = format!("{} of {} runs are recorded", bench.runs.len(), bench.start.runs);
-    match ended {
+fn what_to_do(project: &Project, state: &BenchState) -> Vec<String> {
+    let (number, this) = (state.bench.start.bench, &project.argument);
+    let done = format!("{} of {} runs are recorded", state.bench.runs.len(), state.wanted);
+    match &state.ended {
         Some(Ended::Interrupted) => {
             vec![format!("  interrupted: {done}; `lab bench{this} --resume` goes on")]
         }
         Some(Ended::NotJudged(why)) => {
             vec![format!("  not judged: {why}"), format!("  {done}; `lab bench{this} --resume` goes on")]
         }
-        None if !bench.is_complete() && bench.failed_run().is_none() => {
+        None if !state.is_complete() && state.bench.failed_run().is_none() => {
             vec![format!("  {done}; `lab bench{this} --resume` goes on, if the bytes are still the same")]
         }
         _ => vec![format!(
@@ -126,6 +124,7 @@ fn what_to_do(project: &Project, bench: &Bench, ended: Option<&Ended>) -> Vec<St
     }
 }
 
-fn counted(number: usize, what: &str) -> String {
+/// `1 run`, `6 runs`.
+pub fn counted(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }

@@ -1,9 +1,11 @@
 //! A bench as JSON.
 
-use super::{finite, write_answer};
+use super::{finite, write_answer, write_value};
 use lab_core::bench::record::{WorkloadOutcome, WorkloadRun};
 use lab_core::bench::summary::{Group, TimeOverRuns, WorkloadSummary};
-use lab_core::bench::{Bench, BenchRun, BenchStore, BenchedDevice, Discipline, Ended, Summary};
+use lab_core::bench::{
+    BenchDigest, BenchRun, BenchState, BenchStore, BenchedDevice, Discipline, Ended, Summary,
+};
 use lab_core::project::Project;
 use lab_core::run::Fingerprint;
 use lab_core::run::verdict::Outcome;
@@ -91,11 +93,11 @@ struct WorkloadRunReport {
 }
 
 impl BenchReport {
-    /// `ended` is how measuring ended; `None` if nothing was measured.
-    pub fn of(project: &Project, bench: &Bench, ended: Option<&Ended>) -> Self {
+    pub fn of(project: &Project, state: &BenchState) -> Self {
+        let bench = &state.bench;
         let (start, summary) = (&bench.start, Summary::of(bench));
         let store = BenchStore::new(&project.lab_dir);
-        let (outcome, why) = outcome(bench, ended);
+        let (outcome, why) = outcome(state);
         let (passed, workload_count) = summary.passed();
         BenchReport {
             bench: start.bench.0,
@@ -111,8 +113,8 @@ impl BenchReport {
             started: start.started.to_string(),
             outcome,
             why,
-            runs_wanted: start.runs,
-            complete: bench.is_complete(),
+            runs_wanted: state.wanted,
+            complete: state.is_complete(),
             passed,
             workload_count,
             mean_us: summary.mean.as_ref().map(TimeReport::of),
@@ -127,14 +129,14 @@ impl BenchReport {
     }
 }
 
-fn outcome(bench: &Bench, ended: Option<&Ended>) -> (&'static str, String) {
-    if let Some(run) = bench.failed_run() {
+fn outcome(state: &BenchState) -> (&'static str, String) {
+    if let Some(run) = state.bench.failed_run() {
         return (word(run), run.why.clone());
     }
-    match ended {
+    match &state.ended {
         Some(Ended::Interrupted) => ("interrupted", String::new()),
         Some(Ended::NotJudged(why)) => ("not_judged", why.clone()),
-        _ if bench.is_complete() => ("pass", String::new()),
+        _ if state.is_complete() => ("pass", String::new()),
         _ => ("incomplete", String::new()),
     }
 }
@@ -147,6 +149,35 @@ fn word(run: &BenchRun) -> &'static str {
         Outcome::Crash => "crash",
         // No run of these outcomes is recorded.
         Outcome::Void | Outcome::NotJudged => "not_judged",
+    }
+}
+
+/// A bench in `lab log`.
+#[derive(Serialize)]
+pub struct BenchDigestReport {
+    bench: u64,
+    device: Option<String>,
+    emulated: bool,
+    foreign: bool,
+    /// Runs that have ended.
+    runs: usize,
+    mean_us: Option<TimeReport>,
+    passed: usize,
+    workload_count: usize,
+}
+
+impl BenchDigestReport {
+    pub fn of(digest: &BenchDigest) -> Self {
+        BenchDigestReport {
+            bench: digest.bench.0,
+            device: digest.device.clone(),
+            emulated: digest.emulated,
+            foreign: digest.foreign,
+            runs: digest.runs,
+            mean_us: digest.mean.as_ref().map(TimeReport::of),
+            passed: digest.passed,
+            workload_count: digest.workloads,
+        }
     }
 }
 
@@ -198,6 +229,14 @@ impl BenchRunReport {
             log: store.log(run.bench, run.run).to_string_lossy().into_owned(),
         }
     }
+}
+
+/// A value as JSON text.
+pub fn as_text(value: &serde_json::Value) -> String {
+    let mut out = Vec::new();
+    // Memory takes every byte.
+    let _ = write_value(&mut out, value);
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// The text of `--export json`: the object that `--json` prints.

@@ -4,12 +4,50 @@ use super::run::RunReport;
 use lab_core::decide::Decided;
 use lab_core::message::Trailer;
 use lab_core::project::Project;
-use lab_core::run::experiment::Row;
+use lab_core::run::RunId;
+use lab_core::run::experiment::{Row, Status};
 use lab_core::run::record::{HeldOut, Record};
 use lab_core::run::verdict::Outcome;
-use lab_core::store::RunStore;
-use lab_protocol::report::Measure;
+use lab_core::store::{RunIndex, RunStore};
+use lab_protocol::report::{JudgedWorkloads, Measure};
 use serde::Serialize;
+
+/// What stands when a decision is refused.
+#[derive(Serialize)]
+pub struct RefusedDecision {
+    /// Of the run that was meant: `decided`, `undecided`, or `no_run`; `other_completed` if only the decision of a `lab` that
+    /// was killed was completed or taken back.
+    pub state: &'static str,
+    pub last_decision: Option<LastDecision>,
+}
+
+/// The last decision about a kernel that is not undone.
+#[derive(Serialize)]
+pub struct LastDecision {
+    run: RunId,
+    /// `keep`, `discard`, `crash` or `rules`.
+    status: Status,
+    /// Full id of the commit that holds the bytes.
+    commit: Option<String>,
+    description: String,
+    decided: String,
+}
+
+impl LastDecision {
+    /// Reads the runs' index. `None` if nothing was decided about the kernel.
+    pub fn of(project: &Project) -> Option<LastDecision> {
+        let index = RunIndex::open(project);
+        let summary = index.last_decided(&project.kernel_name)?;
+        let decision = summary.decision.as_ref()?;
+        Some(LastDecision {
+            run: summary.id,
+            status: decision.status,
+            commit: decision.commit.clone(),
+            description: decision.description.clone(),
+            decided: decision.decided.to_string(),
+        })
+    }
+}
 
 /// How a run was decided, or that it was left to the user.
 #[derive(Serialize)]
@@ -41,6 +79,7 @@ struct HeldOutReport {
     why: String,
     sealed_runs: Option<u32>,
     objective: Option<Measure>,
+    judged_workloads: Option<JudgedWorkloads>,
     caveats: Vec<String>,
 }
 
@@ -106,6 +145,7 @@ impl From<&HeldOut> for HeldOutReport {
             why: check.why.clone(),
             sealed_runs: check.sealed_runs,
             objective: check.measured.map(|figures| figures.objective),
+            judged_workloads: check.judged_workloads(),
             caveats: check.caveats.clone(),
         }
     }

@@ -5,6 +5,7 @@ pub mod decision;
 pub mod experiment;
 pub mod run;
 
+use decision::LastDecision;
 use lab_protocol::text::is_visible;
 use serde::Serialize;
 use serde_json::ser::{CharEscape, Formatter, PrettyFormatter, Serializer};
@@ -36,9 +37,13 @@ pub fn write_answer(
     error: Option<&str>,
     rest: impl Serialize,
 ) -> io::Result<()> {
-    let answer = Answer { schema_version: SCHEMA_VERSION, command, exit_code, error, rest };
+    write_value(out, &Answer { schema_version: SCHEMA_VERSION, command, exit_code, error, rest })
+}
+
+/// Writes any value as JSON in several lines, with the same characters escaped.
+pub fn write_value(out: impl Write, value: &impl Serialize) -> io::Result<()> {
     let mut out = Serializer::with_formatter(out, Printable(PrettyFormatter::new()));
-    answer.serialize(&mut out)?;
+    value.serialize(&mut out)?;
     let mut out = out.into_inner();
     out.write_all(b"\n")?;
     out.flush()
@@ -113,6 +118,16 @@ pub fn finite(number: f64) -> Option<f64> {
 pub struct Resumed<'a> {
     /// What was done.
     pub resumed: &'a str,
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_decision: Option<LastDecision>,
+}
+
+impl<'a> Resumed<'a> {
+    /// What this command asked for is done. `last_decision` is about its kernel.
+    pub fn new(resumed: &'a str, last_decision: Option<LastDecision>) -> Self {
+        Resumed { resumed, state: "completed", last_decision }
+    }
 }
 
 /// No keys but the common ones.

@@ -5,11 +5,13 @@ use lab_core::config::Goal;
 use lab_core::objective::Objective;
 use lab_core::project::Project;
 use lab_core::run::record::Record;
-use lab_core::run::verdict::{Change, Outcome, Verdict};
+use lab_core::run::verdict::{Change, Figure, Outcome, Verdict};
 use lab_core::run::{Fingerprint, Reason, RunId};
 use lab_core::runner::follow::read_log;
 use lab_core::store::RunStore;
-use lab_protocol::report::{Diagnostic, Measure, Report, Speed, number};
+use lab_protocol::report::{
+    Diagnostic, JudgedWorkloads, LaunchLine, Measure, Report, ScratchLine, Speed, WorkloadSpeeds, number,
+};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -36,7 +38,9 @@ pub struct RunReport {
     correctness: Option<&'static str>,
     why: String,
     objective: ObjectiveReport,
-    /// The objective, if it is `throughput_sps`.
+    /// `None` of a single workload.
+    aggregate: Option<AggregateReport>,
+    /// Samples per second, as in the ledger; `None` if lab.toml names another objective.
     throughput_sps: Option<f64>,
     kernel_us: Option<f64>,
     #[serde(flatten)]
@@ -44,7 +48,17 @@ pub struct RunReport {
     registers: Option<u64>,
     spill_bytes: Option<u64>,
     shared_bytes: Option<u64>,
+    /// `None` on the emulated device.
+    built_for: Option<String>,
+    /// `graph` or `plain`; `None` if nothing was timed.
+    launched_as: Option<String>,
+    launches: Vec<LaunchLine>,
+    scratch: Option<ScratchLine>,
     workloads: Vec<Map<String, Value>>,
+    /// `None` unless several workloads were timed in turns with the incumbent.
+    workload_speeds: Option<WorkloadSpeeds>,
+    /// `None` of a harness that does not say so.
+    judged_workloads: Option<JudgedWorkloads>,
     gates: Vec<GateReport>,
     first_failure: Option<String>,
     diagnostics: Vec<Diagnostic>,
@@ -55,7 +69,14 @@ pub struct RunReport {
     log: String,
 }
 
-/// The measure that lab.toml names.
+/// Which aggregate of how many workloads the objective is.
+#[derive(Serialize)]
+struct AggregateReport {
+    name: &'static str,
+    workloads: usize,
+}
+
+/// The measure that lab.toml or problem.toml names.
 #[derive(Serialize)]
 struct ObjectiveReport {
     name: String,
@@ -92,6 +113,7 @@ impl RunReport {
         let is_judged = verdict.outcome != Outcome::NotJudged;
         let config = &project.config;
         let measure = verdict.objective;
+        let figure = verdict.figure(&config.objective);
         let is_count = |n: &f64| n.fract() == 0.0 && (0.0..1e15).contains(n);
         let resource = |key| report.number(key).filter(is_count).map(|n| n as u64);
         RunReport {
@@ -111,12 +133,15 @@ impl RunReport {
             },
             why: verdict.why.clone(),
             objective: ObjectiveReport {
-                name: config.objective.to_string(),
-                goal: config.goal,
-                value: measure.map(|m| m.value),
-                low: measure.and_then(|m| m.low).and_then(finite),
-                high: measure.and_then(|m| m.high).and_then(finite),
+                name: figure.as_ref().map_or(&config.objective, |f| &f.objective).to_string(),
+                goal: verdict.chosen.as_ref().map_or(config.goal, Figure::goal),
+                value: figure.as_ref().map(|f| f.measure.value),
+                low: figure.as_ref().and_then(|f| f.measure.low).and_then(finite),
+                high: figure.as_ref().and_then(|f| f.measure.high).and_then(finite),
             },
+            aggregate: figure
+                .and_then(|figure| figure.aggregate)
+                .map(|of| AggregateReport { name: of.aggregate.word(), workloads: of.workloads }),
             throughput_sps: measure.filter(|_| config.objective == Objective::Throughput).map(|m| m.value),
             kernel_us: verdict.kernel_us,
             comparison: verdict.change.as_ref().map_or_else(ComparisonReport::default, |change| {
@@ -125,7 +150,13 @@ impl RunReport {
             registers: resource("registers"),
             spill_bytes: resource("spill_bytes"),
             shared_bytes: resource("shared_bytes"),
+            built_for: report.built_for().map(str::to_owned),
+            launched_as: report.launched_as().map(str::to_owned),
+            launches: report.launches(),
+            scratch: report.scratch(),
             workloads: workloads(&report),
+            workload_speeds: verdict.workloads.clone(),
+            judged_workloads: verdict.judged,
             gates: gates(&report),
             first_failure: report.value("first_failure").map(str::to_owned),
             diagnostics: diagnostics(&records, start.id, verdict),

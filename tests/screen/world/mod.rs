@@ -94,6 +94,8 @@ pub struct World {
     told: usize,
     /// What experiments and commits changed is so much that there is something around it.
     pub long_diffs: bool,
+    /// The benches that every experiment has.
+    pub benches: Vec<lab_core::bench::BenchDigest>,
     /// Why kernel.cu cannot be read.
     pub unreadable: Option<String>,
     /// How the rules on disk compare with HEAD's, and the sealed runs that a keep has to pass.
@@ -141,6 +143,7 @@ impl World {
             awaits_pages: false,
             told: 0,
             long_diffs: false,
+            benches: Vec::new(),
             unreadable: None,
             keep_needs: (Rules::default(), 1),
             problems: Vec::new(),
@@ -344,8 +347,7 @@ impl World {
                 self.answers.push_back(Event::Repository(RepositoryReply::Trusted(Ok(()))));
             }
             RepositoryRequest::Kernels => {
-                let others = ["kernels/softmax/kernel.cu", "kernels/two/fast.cu"].map(str::to_owned);
-                let all = [KERNEL.to_owned()].into_iter().chain(others).collect();
+                let all = self.kernels();
                 self.answers.push_back(Event::Repository(RepositoryReply::Kernels(all)));
             }
             RepositoryRequest::Reopen => self.asked.push(format!("{request:?}")),

@@ -2,10 +2,15 @@
 
 use super::made::{commit, long_diff, noon};
 use super::{KERNEL, SOURCE, World};
+use lab_core::config::Goal;
 use lab_core::history::details::{Compared, ExperimentDetails};
+use lab_core::history::kernels::{LastRun, ListedKernel};
 use lab_core::message;
+use lab_core::objective::Objective;
 use lab_core::repo::{ChangeKind, CommitDetails, FileChange, GraphEntry, Label, LabelKind, text_diff};
-use lab_core::run::Fingerprint;
+use lab_core::run::common_workloads::{self, CommonWorkloads};
+use lab_core::run::verdict::Outcome;
+use lab_core::run::{Fingerprint, RunId};
 use lab_core::text::sanitise::LogLine;
 use lab_tui::diff::Diff;
 use lab_tui::event::Event;
@@ -15,6 +20,24 @@ use lab_tui::source::{Base, Baseline, PresentText, SourceRequest, SourceText, So
 use std::sync::Arc;
 
 impl World {
+    /// The kernels of the repository: the present one with its last run, one that failed, one that was never judged.
+    pub(super) fn kernels(&self) -> Vec<ListedKernel> {
+        let own = self.last().and_then(|record| {
+            let decided = record.decision.as_ref().map(|decision| decision.status);
+            Some(LastRun { run: record.start.id, outcome: record.verdict.as_ref()?.outcome, decided })
+        });
+        let failed = LastRun { run: RunId(7), outcome: Outcome::Fail, decided: None };
+        let kernels =
+            [(KERNEL, own), ("kernels/softmax/kernel.cu", Some(failed)), ("kernels/two/fast.cu", None)];
+        let listed = |(name, last): (&str, Option<LastRun>)| ListedKernel {
+            name: name.to_owned(),
+            objective: "throughput_sps".into(),
+            goal: Goal::Maximize,
+            last,
+        };
+        kernels.map(listed).into()
+    }
+
     pub(super) fn read(&mut self, wish: ViewRequest) {
         match wish {
             ViewRequest::Compare(keys, around) => {
@@ -22,11 +45,18 @@ impl World {
                 let [a, b] = keys.each_ref().map(|key| key.commit.as_str());
                 let short = format!("@@ -1 +1 @@\n-the bytes of {a}\n+the bytes of {b}\n");
                 let diff = Ok(if self.long_diffs { long_diff(around.lines()) } else { short });
+                let common = match &records {
+                    [Some(a), Some(b)] => {
+                        common_workloads::compare(&a.report(), &b.report(), &Objective::Throughput)
+                    }
+                    _ => CommonWorkloads::Same,
+                };
                 self.answers.push_back(Event::View(ViewReply::Comparison(Box::new(Compared {
                     keys,
                     records,
                     diff,
                     around: around.lines(),
+                    common,
                 }))));
             }
             ViewRequest::Source(request) => self.read_source(request),
@@ -43,6 +73,7 @@ impl World {
                     diff: Ok(if self.long_diffs { long_diff(around.lines()) } else { short }),
                     around: around.lines(),
                     log: vec![LogLine { text: "the log of its run".into(), result: false }],
+                    benches: self.benches.clone(),
                     key,
                 };
                 self.answers.push_back(Event::View(ViewReply::Details(Box::new(whole))));

@@ -13,13 +13,13 @@ use lab_core::project::trust::{TrustMark, TrustRequest};
 use lab_core::repo::Head;
 use lab_core::run::experiment::{self, Experiment, Status as Word};
 use lab_core::run::record::{Decision, InputFile, Record};
-use lab_core::run::verdict::Outcome;
+use lab_core::run::verdict::{Figure, Outcome};
 use lab_core::run::{Ending, Fingerprint, Reason, RunId, RunStart};
 use lab_core::runner::RunEvent;
 use lab_core::runner::follow::Batch;
 use lab_core::status::ProjectStatus;
 use lab_core::text::sanitise::LogLine;
-use lab_protocol::report::Report;
+use lab_protocol::report::{Report, Speed};
 use lab_tui::event::Event;
 use lab_tui::reply::{Overview, RepositoryReply, RestoredKernel, RunLog};
 use std::path::Path;
@@ -74,6 +74,7 @@ impl World {
         let mut verdict = void(rest);
         verdict.emulated = report.emulated();
         verdict.caveats = report.caveats().to_vec();
+        verdict.judged = report.judged_workloads();
         let mut words = rest.split_whitespace();
         match word {
             "pass" => {
@@ -85,6 +86,13 @@ impl World {
                     *change = undecided(change.ratio);
                 }
                 verdict.kernel_us = report.number("kernel_us");
+                verdict.workloads = verdict.change.and_then(|_| report.workload_speeds());
+                verdict.aggregate = report.aggregate_of("throughput_sps");
+                verdict.chosen = Figure::chosen(&report, &self.model.setup.objective);
+                let whole = report.comparison().and_then(|comparison| comparison.speed);
+                if let Some(change) = verdict.change.as_mut().filter(|_| whole == Some(Speed::Mixed)) {
+                    change.speed = whole;
+                }
             }
             "fail" => verdict.outcome = Outcome::Fail,
             "crash" => verdict.outcome = Outcome::Crash,
@@ -212,7 +220,7 @@ impl World {
     }
 
     /// The last run. A void one is passed over.
-    fn last(&self) -> Option<&Record> {
+    pub(super) fn last(&self) -> Option<&Record> {
         self.judging().find(|r| !is_void(r)).or_else(|| self.judging().next())
     }
 

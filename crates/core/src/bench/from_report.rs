@@ -31,8 +31,12 @@ pub const MOST_WORKLOADS: usize = 4096;
 /// The words of one `workload:` line.
 type Words<'r> = [(&'r str, &'r str)];
 
-/// The workloads of a run, in the order of their lines. A run without such lines has one workload, named `whole`.
+/// The workloads of a run, in the order of their lines. A run without such lines has one workload, named `whole`. A kernel that
+/// does not build has none: nobody looked at them.
 pub fn workloads(report: &Report, verdict: &Verdict, whole: &str) -> Vec<WorkloadRun> {
+    if verdict.build_failed {
+        return Vec::new();
+    }
     let mut rows: Vec<WorkloadRun> = Vec::new();
     for words in report.workloads().iter().take(MOST_WORKLOADS) {
         rows.push(row(words, verdict, whole));
@@ -78,19 +82,19 @@ fn whole_outcome(verdict: &Verdict) -> WorkloadOutcome {
     match verdict.outcome {
         Outcome::Pass => WorkloadOutcome::Pass,
         Outcome::Fail => WorkloadOutcome::Fail,
-        Outcome::Crash if !verdict.build_failed => WorkloadOutcome::Crash,
-        Outcome::Crash | Outcome::Void | Outcome::NotJudged => WorkloadOutcome::NotJudged,
+        Outcome::Crash => WorkloadOutcome::Crash,
+        Outcome::Void | Outcome::NotJudged => WorkloadOutcome::NotJudged,
     }
 }
 
-/// Tells workloads of the same name apart: the second one gets ` #2`.
+/// Tells workloads of the same name apart: the second one gets ` nr=2`.
 fn number_repeated(rows: &mut [WorkloadRun]) {
     let mut seen: HashMap<String, usize> = HashMap::new();
     for row in rows {
         let count = seen.entry(row.name.clone()).or_default();
         *count += 1;
         if *count > 1 {
-            row.name = format!("{} #{count}", row.name);
+            row.name = format!("{} nr={count}", row.name);
         }
     }
 }
@@ -113,7 +117,7 @@ mod tests {
         let pass = WorkloadOutcome::Pass;
         let rows = of(log, Outcome::Pass);
         assert_eq!(rows[0], ("batch=1 T=f32".into(), pass, Some(7.01)));
-        assert_eq!(rows[1], ("batch=1 T=f32 #2".into(), pass, Some(7.17)));
+        assert_eq!(rows[1], ("batch=1 T=f32 nr=2".into(), pass, Some(7.17)));
         assert_eq!(rows[2], ("scale".into(), pass, Some(3.0)));
         let verdict = Verdict::bare(Outcome::Pass, "");
         assert_eq!(workloads(&Report::read(log), &verdict, "scale")[0].trials_us, [7.0, 7.02]);

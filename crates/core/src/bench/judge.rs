@@ -10,8 +10,9 @@ use crate::run::verdict::{self, Facts, Outcome, Verdict};
 use crate::runner::follow::Follow;
 use crate::runner::process::{self, Control, Limits, RunningProcess};
 use crate::runner::spec::{RunSpec, withheld};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use jiff::Timestamp;
+use lab_protocol::When;
 use lab_protocol::report::Report;
 use std::io;
 use std::process::Stdio;
@@ -36,7 +37,7 @@ pub struct Judged<'a> {
 /// How a run ended.
 pub enum JudgedRun {
     /// With a verdict on the kernel.
-    Ended(BenchRun),
+    Ended(Box<BenchRun>),
     /// It was ended from outside.
     Interrupted,
     /// Without a verdict on these bytes, for this reason.
@@ -75,9 +76,8 @@ impl Judged<'_> {
         };
         let changed = self.changed();
         open.remove_copies();
-        follow.finish().context("run.log is incomplete").map_err(|error| {
-            crate::disk::space::explain(error, &format!("the log of run {number} is incomplete"))
-        })?;
+        let incomplete =
+            follow.finish().err().map(|error| format!("the log of the run is incomplete: {error}"));
         // A short run may have ended before its lines were told.
         let difference = difference.or_else(|| self.device.as_ref()?.difference(follow.report()));
         if let Some(difference) = difference {
@@ -85,7 +85,7 @@ impl Judged<'_> {
                 "{difference}, so its times do not belong to this bench: begin a new one without --resume"
             )));
         }
-        let verdict = verdict::judge(&Facts {
+        let mut verdict = verdict::judge(&Facts {
             report: follow.report(),
             ending,
             external: self.project.external(),
@@ -95,12 +95,17 @@ impl Judged<'_> {
             output_limit_mib: config.output_limit_mib,
             last_words: &follow.last_words(),
         });
+        verdict.caveats.extend(incomplete);
         Ok(match verdict.outcome {
             Outcome::Void if ending == Ending::Superseded => JudgedRun::Interrupted,
             Outcome::Void | Outcome::NotJudged => JudgedRun::NotJudged(verdict.why),
-            Outcome::Pass | Outcome::Fail | Outcome::Crash => {
-                JudgedRun::Ended(self.record(number, started, began.elapsed(), follow.report(), verdict))
-            }
+            Outcome::Pass | Outcome::Fail | Outcome::Crash => JudgedRun::Ended(Box::new(self.record(
+                number,
+                started,
+                began.elapsed(),
+                follow.report(),
+                verdict,
+            ))),
         })
     }
 
@@ -164,6 +169,8 @@ impl Judged<'_> {
             .write(project, &tree)
             .map_err(|e| io::Error::new(e.kind(), format!("cannot write the snapshot of the files: {e}")))?;
         let mut command = spec.judge(project, &tree);
+        // A bench is about every workload, whatever occasion problem.toml gives it.
+        command.arg(format!("--when={}", When::Keep));
         if let Some(discipline) = self.start.discipline {
             command.arg("--bench");
             command.arg(format!("--trials={}", discipline.trials));

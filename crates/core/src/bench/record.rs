@@ -142,7 +142,7 @@ impl BenchedDevice {
 /// What a workload came to in one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadRun {
-    /// The dims and the type, as in `batch=8 T=f32`. Unique within a run: a second one of the same dims ends with ` #2`.
+    /// The dims and the type, as in `batch=8 T=f32`. Unique within a run: a second one of the same dims ends with ` nr=2`.
     pub name: String,
     pub outcome: WorkloadOutcome,
     /// Microseconds of a launch: the mean of `trials_us`. `None` unless it passed and was timed.
@@ -252,11 +252,6 @@ impl Bench {
     /// The run that did not pass. It ends a bench.
     pub fn failed_run(&self) -> Option<&BenchRun> {
         self.runs.iter().find(|run| run.outcome != Outcome::Pass)
-    }
-
-    /// Whether nothing is left of what was asked for.
-    pub fn is_complete(&self) -> bool {
-        self.runs.len() >= self.start.runs as usize
     }
 
     /// Whether all of it is this user's.

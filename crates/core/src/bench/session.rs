@@ -91,6 +91,29 @@ pub enum Ended {
     NotJudged(String),
 }
 
+/// A bench as a command leaves or finds it.
+#[derive(Debug)]
+pub struct BenchState {
+    pub bench: Bench,
+    /// Runs that there are to be.
+    pub wanted: u32,
+    /// How measuring ended; `None` if nothing was measured.
+    pub ended: Option<Ended>,
+}
+
+impl BenchState {
+    /// A bench that is only shown.
+    pub fn found(bench: Bench) -> Self {
+        let wanted = bench.start.runs.max(bench.runs.len() as u32);
+        BenchState { bench, wanted, ended: None }
+    }
+
+    /// Whether there are as many runs as there are to be.
+    pub fn is_complete(&self) -> bool {
+        self.bench.runs.len() >= self.wanted as usize
+    }
+}
+
 /// A bench that goes on.
 pub struct Session<'a> {
     project: &'a Project,
@@ -144,7 +167,7 @@ impl<'a> Session<'a> {
             };
             let mut progress = |report| tell(BenchEvent::Progress(number, report));
             let run = match judged.run(number, &self.open, control, &mut progress)? {
-                JudgedRun::Ended(run) => run,
+                JudgedRun::Ended(run) => *run,
                 JudgedRun::Interrupted => return Ok(Ended::Interrupted),
                 JudgedRun::NotJudged(why) => return Ok(Ended::NotJudged(why)),
             };
@@ -192,8 +215,10 @@ fn resumed(
 ) -> Result<(Bench, OpenBench), NotBenched> {
     let (kernel, target) = (&project.kernel_name, spec.target(project));
     let of_kernel = |start: &BenchStart| start.kernel == *kernel && start.target == target;
+    let of_bytes = |start: &BenchStart| of_kernel(start) && start.fingerprint == inputs.fingerprint;
     let begin = format!("`lab bench{}` begins a new one", project.argument);
-    let Some(found) = store.newest(of_kernel) else {
+    // Only where there is none of these bytes, the newest one tells what changed since.
+    let Some(found) = store.newest(of_bytes).or_else(|| store.newest(of_kernel)) else {
         return Err(NotBenched::Refused(format!(
             "there is no bench of {kernel} on the device {target} to resume: {begin}"
         )));

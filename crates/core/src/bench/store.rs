@@ -164,9 +164,14 @@ impl BenchStore {
 
     /// The newest bench for which `wanted` holds, among those that can be read.
     pub fn newest(&self, wanted: impl Fn(&BenchStart) -> bool) -> Option<Bench> {
-        let start = |id: &BenchId| self.read_start(*id).ok().filter(&wanted);
-        let id = self.ids().into_iter().find(|id| start(id).is_some())?;
-        self.read(id).ok()
+        self.all(wanted).next()
+    }
+
+    /// The benches for which `wanted` holds, among those that can be read, newest first.
+    pub fn all(&self, wanted: impl Fn(&BenchStart) -> bool) -> impl Iterator<Item = Bench> {
+        let ids =
+            self.ids().into_iter().filter(move |id| self.read_start(*id).is_ok_and(|start| wanted(&start)));
+        ids.filter_map(|id| self.read(id).ok())
     }
 }
 

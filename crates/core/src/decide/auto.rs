@@ -7,7 +7,7 @@ use lab_protocol::report::Speed;
 
 /// The rule in one line, for the screen.
 pub const RULE: &str = "auto-decide: keeps what is correct and faster; discards what is slower, the same or wrong; leaves what does not \
-                        build, crashes, is caveated, is undecided or was not timed in turns with the incumbent";
+                        build, crashes, is caveated, is mixed, is undecided or was not timed in turns with the incumbent";
 
 /// The rule's decision about a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +57,10 @@ pub fn decide(record: &Record, incumbent: Option<&str>) -> AutoDecision {
         None => leave("it was not timed in turns with the incumbent"),
         Some(Speed::Faster) => AutoDecision::Keep,
         Some(Speed::Slower | Speed::Same) => AutoDecision::Discard,
-        Some(Speed::Mixed) => leave("the result is mixed: some workloads are slower"),
+        Some(Speed::Mixed) => {
+            let slower = verdict.slower_workloads().unwrap_or_else(|| "some workloads are slower".to_owned());
+            AutoDecision::Leave(format!("the result is mixed: {slower}"))
+        }
         Some(Speed::Undecided) => {
             leave("the verdict on speed is undecided: measure longer with `lab measure`")
         }
@@ -70,6 +73,7 @@ mod tests {
     use crate::run::verdict::{Change, Verdict};
     use crate::run::{Reason, RunId};
     use crate::store::run_store::tests::record;
+    use lab_protocol::report::{Measure, WorkloadSpeeds, WorstWorkload};
 
     const HELD: &str = "the incumbent's blob";
 
@@ -127,6 +131,16 @@ mod tests {
         decides(&fast(wrong_and_caveated), "the result is caveated: heat");
         decides(&fast(|v| v.emulated = true), "the times of an emulated device are no verdict on speed");
         decides(&fast(|v| v.change = None), "it was not timed in turns with the incumbent");
+        decides(&with(Speed::Mixed, |_| {}), "the result is mixed: some workloads are slower");
+        let mixed = |v: &mut Verdict| {
+            let ratio = Measure { value: 0.951, low: Some(0.94), high: Some(0.962) };
+            let worst = Some(WorstWorkload { name: "rows=1 cols=8".into(), ratio });
+            v.workloads = Some(WorkloadSpeeds { faster: 50, same: 2, slower: 1, undecided: 1, worst });
+        };
+        decides(
+            &with(Speed::Mixed, mixed),
+            "the result is mixed: 1 of 54 workloads is slower, the worst rows=1 cols=8 by -4.9 % (-6.0 … -3.8)",
+        );
         let undecided = "the verdict on speed is undecided: measure longer with `lab measure`";
         decides(&with(Speed::Undecided, |_| {}), undecided);
         decides(&run(Some(Speed::Faster), None), "it was not timed in turns with the incumbent");

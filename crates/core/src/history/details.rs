@@ -1,9 +1,11 @@
 //! One experiment in detail, and two experiments compared: more than fits into memory for all of them.
 
+use crate::bench::{BenchDigest, BenchStore, digest};
 use crate::message::Trailer;
 use crate::project::Project;
 use crate::repo::{self, Notes, Repo};
 use crate::run::Reason;
+use crate::run::common_workloads::{self, CommonWorkloads};
 use crate::run::experiment::ExperimentKey;
 use crate::run::record::Record;
 use crate::run::verdict::Change;
@@ -32,6 +34,8 @@ pub struct ExperimentDetails {
     pub around: u32,
     /// The last lines of its run.log.
     pub log: Vec<LogLine>,
+    /// The benches of the same bytes and rules, newest first.
+    pub benches: Vec<BenchDigest>,
 }
 
 /// Reads an experiment in detail, with `around` unchanged lines around each change. Reads disk and git: not for the
@@ -43,7 +47,12 @@ pub fn experiment_details(project: &Project, key: &ExperimentKey, around: u32) -
     let project = project_of(project, record.as_ref());
     let log =
         key.run.and_then(|run| read_log(records.open_log(run).ok()?, LOG_LINES).ok()).unwrap_or_default();
+    let benches = record.as_ref().map(|record| {
+        let (store, start) = (BenchStore::new(&project.lab_dir), &record.start);
+        digest::benches(&store, &start.kernel, &start.fingerprint)
+    });
     ExperimentDetails {
+        benches: benches.unwrap_or_default(),
         record,
         trailers: with(&repo, |repo| repo::trailers_of(repo, &key.commit)).unwrap_or_default(),
         source: with(&repo, |repo| repo::show(repo, &project, &key.commit)),
@@ -89,12 +98,21 @@ pub struct Compared {
     pub diff: Result<String, String>,
     /// Unchanged lines that were asked for around each change.
     pub around: u32,
+    /// What they have in common, if they did not judge the same workloads.
+    pub common: CommonWorkloads,
 }
 
 /// Compares two experiments, the older first. Reads disk and git: not for the screen's own thread.
 pub fn compare(project: &Project, keys: [ExperimentKey; 2], around: u32) -> Compared {
     let repo = Repo::open(project);
-    let records = [record(&repo, project, &keys[0]), record(&repo, project, &keys[1])];
+    let mut records = [record(&repo, project, &keys[0]), record(&repo, project, &keys[1])];
+    // The two may name one kernel before and after its folder was renamed.
+    for record in records.iter_mut().flatten() {
+        let start = &mut record.start;
+        let is_gone = project.root.join(&start.kernel).symlink_metadata().is_err();
+        let renamed = repo.as_ref().ok().filter(|_| is_gone).and_then(|r| repo::renamed_to(r, &start.kernel));
+        start.kernel = renamed.unwrap_or_else(|| start.kernel.clone());
+    }
     let kernels = records.each_ref().map(|r| r.as_ref().map(|r| r.start.kernel.as_str()));
     let diff = match kernels {
         [Some(a), Some(b)] if a != b => Err(format!("{a} and {b} are kernels of different problems")),
@@ -103,7 +121,11 @@ pub fn compare(project: &Project, keys: [ExperimentKey; 2], around: u32) -> Comp
             with(&repo, |repo| repo::diff(repo, &project, &keys[0].commit, Some(&keys[1].commit), around))
         }
     };
-    Compared { keys, records, diff, around }
+    let common = match &records {
+        [Some(a), Some(b)] => common_workloads::compare(&a.report(), &b.report(), &project.config.objective),
+        _ => CommonWorkloads::Same,
+    };
+    Compared { keys, records, diff, around, common }
 }
 
 impl Compared {
@@ -116,18 +138,33 @@ impl Compared {
         let (Some(old), Some(new)) = (a.objective(), b.objective()) else {
             return Err("one of them measured nothing".to_owned());
         };
-        if let Some(difference) = difference(a, b) {
+        if let Some(difference) = difference(a, b, self.common) {
             return Err(difference);
         }
-        Change::of_figures(&new, &old).ok_or_else(|| "the figures have no ratio".to_owned())
+        match self.common {
+            CommonWorkloads::Same => {
+                Change::of_figures(&new, &old).ok_or_else(|| "the figures have no ratio".to_owned())
+            }
+            CommonWorkloads::Some(common) => Ok(common.change),
+            CommonWorkloads::None => Err("no workload was timed by both".to_owned()),
+        }
+    }
+
+    /// How many workloads the ratio is about, if the two did not judge the same ones.
+    pub fn common_workloads(&self) -> Option<usize> {
+        match self.common {
+            CommonWorkloads::Some(common) => Some(common.workloads),
+            CommonWorkloads::Same | CommonWorkloads::None => None,
+        }
     }
 }
 
 /// Why two measures are not of the same kind, if so.
-fn difference(a: &Record, b: &Record) -> Option<String> {
+fn difference(a: &Record, b: &Record, common: CommonWorkloads) -> Option<String> {
     let is_trials = |r: &Record| r.start.reason == Reason::Measure;
     // Besides the kernel, only problem.toml decides what is measured.
-    let problem = |r: &Record| r.inputs.iter().find(|f| f.path.ends_with("problem.toml")).cloned();
+    let problem =
+        |r: &Record| r.inputs.iter().find(|f| f.path.ends_with("problem.toml")).map(|f| f.hash.clone());
     if a.start.kernel != b.start.kernel {
         return Some("they are kernels of different problems".to_owned());
     }
@@ -140,7 +177,8 @@ fn difference(a: &Record, b: &Record) -> Option<String> {
     if a.start.external != b.start.external {
         return Some("they were measured by different harnesses".to_owned());
     }
-    if is_trials(a) != is_trials(b) {
+    // `lab measure` judges more workloads than a save: what both timed is compared.
+    if is_trials(a) != is_trials(b) && common == CommonWorkloads::Same {
         return Some("one was measured by `lab measure`, the other on a save".to_owned());
     }
     (problem(a) != problem(b)).then(|| "their problem.toml is not the same".to_owned())
@@ -149,6 +187,7 @@ fn difference(a: &Record, b: &Record) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::objective::Objective;
     use crate::run::RunId;
     use crate::run::verdict::{Outcome, Verdict};
     use crate::store::run_store::tests::record;
@@ -163,9 +202,24 @@ mod tests {
     fn ratio(a: Record, b: Record) -> Result<String, String> {
         let key = ExperimentKey { commit: "a".into(), run: None, decided: None };
         let keys = [key.clone(), key];
-        Compared { keys, records: [Some(a), Some(b)], diff: Ok(String::new()), around: 3 }
+        let common = common_workloads::compare(&a.report(), &b.report(), &Objective::Throughput);
+        Compared { keys, records: [Some(a), Some(b)], diff: Ok(String::new()), around: 3, common }
             .ratio()
             .map(|c| c.to_string())
+    }
+
+    #[test]
+    fn a_save_and_a_measurement_are_compared_on_the_workloads_that_both_timed() {
+        let of = |rows: &[&str]| Record {
+            workloads: rows.iter().map(|row| (*row).to_owned()).collect(),
+            ..measured(100.0)
+        };
+        let saved = of(&["n=1 kernel_us=10"]);
+        let mut longer = of(&["n=1 kernel_us=5", "n=2 kernel_us=900"]);
+        longer.start.reason = Reason::Measure;
+        assert_eq!(ratio(saved.clone(), longer.clone()), Ok("+100.0 %".to_owned()));
+        longer.workloads.remove(0);
+        assert_eq!(ratio(saved, longer), Err("no workload was timed by both".to_owned()));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 pub mod details;
 pub mod elsewhere;
+pub mod kernels;
 mod listing;
 pub mod names;
 mod problems;
@@ -94,9 +95,12 @@ impl Experiment {
         Experiment {
             renamed_from: recorded.filter(|recorded| kernel != Some(recorded)).map(str::to_owned),
             kernel: kernel.map(str::to_owned),
+            device: match summary {
+                Some(summary) => summary.device.clone(),
+                None => names.device_of(&row.commit).map(str::to_owned),
+            },
             row,
             run,
-            device: summary.and_then(|b| b.device.clone()),
             foreign: run.is_some() && summary.is_some_and(RunSummary::is_foreign),
             emulated,
             decided: decision.map(|d| d.decided),

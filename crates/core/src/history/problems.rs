@@ -5,8 +5,9 @@
 use crate::inputs;
 use crate::project::Project;
 use crate::project::kernels::KernelList;
-use crate::repo::{self, Present, Repo};
-use crate::store::{KernelNames, RunIndex};
+use crate::repo::{self, Bundle, Present, Repo};
+use crate::run::record::is_inside;
+use crate::store::{KernelNames, RunIndex, RunSummary};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -26,10 +27,10 @@ pub(super) fn update(
     if bare.is_empty() {
         names.only = None;
     } else {
-        let listed = listed();
-        let is_alone = listed.iter().all(|kernel| *kernel == project.kernel_name);
-        let others = index.kernels();
-        let is_alone = is_alone && others.iter().all(|kernel| *kernel == project.kernel_name);
+        read_bundles(repo, project, names, bare);
+        let is_own = |kernel: &String| *kernel == project.kernel_name;
+        let is_alone = listed().iter().all(is_own) && index.kernels().iter().all(is_own);
+        let is_alone = is_alone && names.found().all(is_own);
         names.only = is_alone.then(|| project.kernel_name.clone());
         if !is_alone {
             find_by_commits(repo, names, bare);
@@ -53,6 +54,29 @@ pub(super) fn update(
         for kernel in &moved {
             let to = new.iter().find(|new| is_moved(repo, project, kernel, new));
             names.set_moved(kernel, to.cloned());
+        }
+    }
+}
+
+/// Finds kernels and devices of rows in the records that bundles of this repository hold. A bundle that cannot be read tells
+/// nothing: `lab fetch` reports it.
+fn read_bundles(repo: &Repo, project: &Project, names: &mut KernelNames, bare: &[&str]) {
+    let folders = [project.root.as_path(), &project.home, &project.problem_dir];
+    let size = |path: &Path| path.symlink_metadata().map_or(0, |about| about.len());
+    let bundles = repo::bundles(repo, &folders).into_iter();
+    let new: Vec<Bundle> =
+        bundles.filter(|bundle| names.is_new_bundle(&bundle.path, size(&bundle.path))).collect();
+    if new.is_empty() {
+        return;
+    }
+    let bare: BTreeSet<&str> = bare.iter().copied().collect();
+    for (commit, note) in new.iter().filter_map(|b| repo::records_in(repo, project, b).ok()).flatten() {
+        let short = bare.range(..=commit.as_str()).next_back().filter(|short| commit.starts_with(**short));
+        let Some(short) = short.filter(|short| short.len() >= 4) else { continue };
+        let Ok(summary) = serde_json::from_str::<RunSummary>(&note) else { continue };
+        if is_inside(&summary.kernel) {
+            names.set_commit(short, Some(summary.kernel));
+            summary.device.into_iter().for_each(|device| names.set_device(short, device));
         }
     }
 }

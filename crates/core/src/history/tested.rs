@@ -7,9 +7,10 @@ use crate::project::Project;
 use crate::repo::{Notes, Repo};
 use crate::run::experiment::{Experiment, Status};
 use crate::run::record::Record;
-use crate::run::verdict::Outcome;
+use crate::run::verdict::{Figure, Outcome};
 use crate::store::RunIndex;
 use crate::text::figures;
+use lab_protocol::report::{AggregateOf, Measure};
 
 /// `NVIDIA H200, 5 of 5 gates, 165210 samples/s (164880 … 165540), faster +3.1 % (+2.9 … +3.3) vs incumbent, best so far`.
 ///
@@ -29,6 +30,8 @@ pub fn tested_beside(record: &Record, config: &Config, best: impl FnOnce() -> Op
         let passed = gates.iter().filter(|gate| gate.passes()).count();
         parts.push(format!("{passed} of {} gates", gates.len()));
     }
+    let some = verdict.judged.filter(|judged| judged.judged < judged.of);
+    parts.extend(some.map(|judged| judged.to_string()));
     match verdict.outcome {
         Outcome::Pass if gates.is_empty() => parts.push("correct".to_owned()),
         Outcome::Pass => {}
@@ -42,10 +45,19 @@ pub fn tested_beside(record: &Record, config: &Config, best: impl FnOnce() -> Op
             Objective::Throughput => "samples/s",
             other => other.name(),
         };
-        let ends = measure.low.zip(measure.high);
-        let ends = ends.map(|(low, high)| format!(" ({} … {})", plain(low), plain(high)));
-        parts.push(format!("{} {unit}{}", plain(measure.value), ends.unwrap_or_default()));
+        let ends = |measure: &Measure| {
+            let ends = measure.low.zip(measure.high);
+            ends.map_or_else(String::new, |(low, high)| format!(" ({} … {})", plain(low), plain(high)))
+        };
+        if let Some(Figure { measure, objective, .. }) = &verdict.chosen {
+            parts.push(format!("{} {}{}", plain(measure.value), objective.unit(), ends(measure)));
+        }
+        parts.push(format!("{} {unit}{}", plain(measure.value), ends(&measure)));
+        if let Some(AggregateOf { aggregate, workloads }) = verdict.aggregate {
+            parts.push(format!("{} of {workloads} workloads", aggregate.name()));
+        }
         parts.extend(verdict.change.map(|change| format!("{change} vs {}", change.against())));
+        parts.extend(verdict.slower_workloads());
         parts.extend(best().map(|best| beside_best(measure.value, &best, config.goal)));
     }
     if verdict.emulated {
@@ -131,7 +143,8 @@ mod tests {
     use crate::run::experiment::{Correctness, Row};
     use crate::run::verdict::{Change, Verdict};
     use crate::store::run_store::tests::record;
-    use lab_protocol::report::{Measure, Speed};
+    use lab_protocol::When;
+    use lab_protocol::report::{JudgedWorkloads, Measure, Report, Speed};
 
     fn run() -> Record {
         let objective = Measure { value: 165_210.4, low: Some(164_880.0), high: Some(165_540.0) };
@@ -150,6 +163,20 @@ mod tests {
                 .to_vec(),
             ..record(RunId(9))
         }
+    }
+
+    #[test]
+    fn a_run_of_some_workloads_says_how_many() {
+        let mut record = run();
+        let judged = |judged| Some(JudgedWorkloads { judged, of: 54, when: When::Save });
+        let mut said = |number| {
+            if let Some(verdict) = &mut record.verdict {
+                verdict.judged = judged(number);
+            }
+            tested(&record, &[], &Config::default())
+        };
+        assert!(said(3).contains("2 of 2 gates, 3 of 54 workloads judged, "), "{}", said(3));
+        assert!(!said(54).contains("workloads judged"));
     }
 
     fn kept(commit: &str, value: f64) -> Experiment {
@@ -198,6 +225,26 @@ mod tests {
         assert_eq!(of(&run(), &[other]), of(&run(), &[]));
         let caveated = with(|v| v.caveats.push("clocks moved".into()));
         assert!(of(&caveated, &[]).ends_with("vs incumbent, caveats: clocks moved"));
+    }
+
+    #[test]
+    fn several_workloads_name_their_aggregate_and_the_worst() {
+        let config = Config::default();
+        let mixed = with(|v| {
+            let log = "objective: kernel_us\nkernel_us: 6.05 low=6.0 high=6.1 aggregate=arithmetic workloads=2\n\
+                       throughput_sps: 165210.4 aggregate=arithmetic workloads=2\n\
+                       workload: n=1 us=1 ratio=1.2 speed=faster\nworkload: n=2 us=1 ratio=0.9 speed=slower\n";
+            let report = Report::read(log);
+            v.chosen = Figure::chosen(&report, &Objective::Throughput);
+            v.aggregate = report.aggregate_of("throughput_sps");
+            v.workloads = report.workload_speeds();
+            v.change = v.change.map(|change| Change { speed: Some(Speed::Mixed), ..change });
+        });
+        assert_eq!(
+            tested(&mixed, &[], &config),
+            "NVIDIA H200, 2 of 2 gates, 6.05 us (6 … 6.1), 165210 samples/s (164880 … 165540), arithmetic mean of 2 \
+             workloads, mixed +3.1 % (+2.9 … +3.3) vs incumbent, 1 of 2 workloads is slower, the worst n=2 by -10.0 %"
+        );
     }
 
     #[test]

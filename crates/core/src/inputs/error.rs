@@ -15,6 +15,8 @@ pub enum KernelError {
     Empty(String),
     #[error("{0} has {1} bytes: a kernel source may have {SIZE_LIMIT}")]
     TooLarge(String, u64),
+    #[error("{0} has {1} bytes: a file of values may have {SIZE_LIMIT}. Take fewer values from it")]
+    ValuesTooLarge(String, u64),
     #[error("cannot read {0}: {1}; check its owner and mode (`ls -l`)")]
     Unreadable(String, io::Error),
     /// A link of a folder that the user does not trust.

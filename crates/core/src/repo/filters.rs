@@ -2,10 +2,10 @@
 
 use super::Project;
 use anyhow::{Context, Result, bail};
-use git2::{AttrCheckFlags, Oid, Repository, build::CheckoutBuilder};
+use git2::{AttrCheckFlags, Blob, Oid, Repository, build::CheckoutBuilder};
 use lab_system::root::Root;
 use lab_system::temporary::TemporaryFolder;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 /// Stores bytes as `git add` would. Returns their id.
@@ -41,9 +41,32 @@ pub fn on_disk(repo: &Repository, project: &Project, commit: &git2::Commit, name
     how.refresh(false).update_index(false).force();
     repo.checkout_tree(commit.as_object(), Some(&mut how))?;
     // What a link of the commit leads to belongs to nobody here.
-    Root::new(folder.path()).read(Path::new(name), u64::from(u32::MAX)).with_context(|| {
-        format!("commit {} does not hold {name} as a file", super::short(&commit.id().to_string()))
-    })
+    let read = Root::new(folder.path()).read(Path::new(name), u64::from(u32::MAX));
+    match (read, plain_file(repo, commit, name)) {
+        (Ok(bytes), _) => Ok(bytes),
+        (Err(error), Some(blob)) if error.kind() == io::ErrorKind::NotFound => left_out(repo, name, &blob),
+        (Err(error), _) => Err(error).with_context(|| {
+            format!("commit {} does not hold {name} as a file", super::short(&commit.id().to_string()))
+        }),
+    }
+}
+
+/// The blob of a plain file of a commit; a link is none.
+fn plain_file<'r>(repo: &'r Repository, commit: &git2::Commit, name: &str) -> Option<Blob<'r>> {
+    let (id, mode) = super::blob_in(commit, name)?;
+    repo.find_blob(id).ok().filter(|_| mode & 0o170_000 == 0o100_000)
+}
+
+/// The bytes on disk of a file that libgit2 leaves out of a checkout, because its path could harm on Windows: one with a
+/// backslash. They are those that git holds, unless git would change them.
+fn left_out(repo: &Repository, name: &str, blob: &Blob) -> Result<Vec<u8>> {
+    if may_change(repo, name) {
+        bail!(
+            "{name} has a path that libgit2 puts nowhere (a backslash?), and git's rules for line endings apply to it: rename \
+             it (`git mv`), or take core.autocrlf and its attributes in .gitattributes away"
+        );
+    }
+    Ok(blob.content().to_vec())
 }
 
 /// Whether git may hold other bytes of a file than are on disk, or put other bytes on disk than it holds.

@@ -5,6 +5,7 @@
 //! module `filters` turns one into the other.
 
 mod branch;
+mod bundle_records;
 mod checkout;
 mod clean;
 mod commit;
@@ -37,6 +38,7 @@ mod user_index;
 mod verify_write;
 
 pub use branch::{Move, Moved, head_ref, move_branch};
+pub use bundle_records::records_in;
 pub use checkout::{bytes_of, checkout_kernel, link_target, staged};
 pub use clean::{Cleaned, ObjectFiles, clean, has_many_loose_objects};
 pub use commit::{ChangedFile, CommitFile, Prepared, ToCommit, detached_note, prepare_kernel, prepare_rules};

@@ -5,7 +5,7 @@ use crate::run::experiment::{Row, Status};
 use crate::run::verdict::{Change, Outcome, Verdict};
 use crate::run::{Ending, RunStart};
 use jiff::Timestamp;
-use lab_protocol::report::{Measure, Report};
+use lab_protocol::report::{JudgedWorkloads, Measure, Report};
 use serde::{Deserialize, Serialize};
 use std::path::{Component, Path};
 
@@ -92,6 +92,12 @@ pub struct SealedFigures {
 }
 
 impl HeldOut {
+    /// How many of the problem's workloads the check judged; `None` of a problem that does not say so.
+    pub fn judged_workloads(&self) -> Option<JudgedWorkloads> {
+        let (_, value) = self.results.iter().find(|(key, _)| key == "workloads")?;
+        Report::read(&format!("workloads: {value}\n")).judged_workloads()
+    }
+
     /// Whether the check passed this many sealed runs. The check of an older lab counts as one.
     pub fn passed(&self, runs: u32) -> bool {
         self.outcome == Outcome::Pass && self.sealed_runs.unwrap_or(1) >= runs

@@ -1,14 +1,16 @@
 //! The verdict on a run, from its report and its ending alone.
 
 mod change;
+mod figure;
 
 pub use change::Change;
+pub use figure::{Figure, Unit};
 
 use crate::objective::Objective;
 use crate::run::Ending;
 use crate::text::{figures, signal};
-use lab_protocol::Exit;
-use lab_protocol::report::{Measure, Report, Severity, Stage};
+use lab_protocol::report::{AggregateOf, JudgedWorkloads, Measure, Report, Severity, Stage, WorkloadSpeeds};
+use lab_protocol::{Exit, When};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -78,6 +80,19 @@ pub struct Verdict {
     pub build_failed: bool,
     /// The objective with its interval; only of a passing run.
     pub objective: Option<Measure>,
+    /// The figure that problem.toml chose instead; the objective is then in samples per second, as in results.tsv. Only of a
+    /// passing run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen: Option<Figure>,
+    /// Which aggregate of how many workloads the objective is; `None` of a single one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aggregate: Option<AggregateOf>,
+    /// The verdicts on the speed of several workloads, if they were timed in turns with the incumbent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workloads: Option<WorkloadSpeeds>,
+    /// How many of the problem's workloads were judged; `None` of a harness that does not say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judged: Option<JudgedWorkloads>,
     /// Microseconds of one launch; only of a passing run.
     pub kernel_us: Option<f64>,
     /// The change against the incumbent; `None` on an emulated device, and if the incumbent was never measured.
@@ -144,6 +159,7 @@ pub fn judge(facts: &Facts) -> Verdict {
             None => Unmeasured::NoLine { objective },
         }
     });
+    let change = Change::in_turns(report, facts.objective).filter(|_| passed);
     let mut caveats = report.caveats().to_vec();
     caveats.extend(unmeasured.iter().map(Unmeasured::to_string));
     Verdict {
@@ -151,8 +167,12 @@ pub fn judge(facts: &Facts) -> Verdict {
         why,
         build_failed: outcome == Outcome::Crash && not_built(facts),
         objective,
+        chosen: Figure::chosen(report, facts.objective).filter(|_| passed && !facts.external),
+        aggregate: objective.and_then(|_| report.aggregate_of(facts.objective.name())),
+        workloads: change.and_then(|_| report.workload_speeds()),
+        judged: report.judged_workloads(),
         kernel_us: report.measure("kernel_us").filter(|m| passed && number(m)).map(|m| m.value),
-        change: Change::in_turns(report, facts.objective).filter(|_| passed),
+        change,
         emulated: report.emulated(),
         unmeasured,
         caveats,
@@ -315,12 +335,49 @@ impl Verdict {
             why: why.into(),
             build_failed: false,
             objective: None,
+            chosen: None,
+            aggregate: None,
+            workloads: None,
+            judged: None,
             kernel_us: None,
             change: None,
             emulated: false,
             unmeasured: None,
             caveats: Vec::new(),
         }
+    }
+
+    /// That the run left workloads to later occasions, in words; `None` if it judged all of them, or does not say how many there
+    /// are.
+    pub fn left_workloads(&self) -> Option<String> {
+        let judged = self.judged.filter(|judged| judged.judged < judged.of)?;
+        let later = match judged.when {
+            When::Save => "; `lab measure` and the check before a keep judge more",
+            When::Measure => "; the check before a keep judges all",
+            When::Keep => "",
+        };
+        Some(format!("{judged}{later}"))
+    }
+
+    /// The figure to show: the one that problem.toml chose, else the objective, which is `configured` in lab.toml. `None`
+    /// unless the run passed.
+    pub fn figure(&self, configured: &Objective) -> Option<Figure> {
+        let own = |measure| Figure { objective: configured.clone(), measure, aggregate: self.aggregate };
+        self.chosen.clone().or_else(|| self.objective.map(own))
+    }
+
+    /// The slower workloads in words, as in `2 of 54 workloads are slower, the worst rows=1 by -4.9 % (-6.0 … -3.8)`; `None`
+    /// if none is.
+    pub fn slower_workloads(&self) -> Option<String> {
+        let WorkloadSpeeds { faster, same, slower, undecided, worst } = self.workloads.as_ref()?;
+        let all = faster + same + slower + undecided;
+        let verb = if *slower == 1 { "is" } else { "are" };
+        let worst = worst.as_ref()?;
+        let Measure { value, low, high } = worst.ratio;
+        let [by, low, high] =
+            figures::percents([value, low.unwrap_or(value), high.unwrap_or(value)].map(|r| r - 1.0));
+        let ends = if worst.ratio.low.is_some() { format!(" ({low} … {high})") } else { String::new() };
+        Some(format!("{slower} of {all} workloads {verb} slower, the worst {} by {by} %{ends}", worst.name))
     }
 
     /// Why a passing run has no objective, in words; `None` if it has one. Such a run is correct, but no experiment.

@@ -6,6 +6,7 @@ use crate::disk::space;
 use crate::inputs::{self, Inputs};
 use crate::project::Project;
 use crate::repo::{self, Repo};
+use crate::run::common_workloads::{self, CommonWorkloads};
 use crate::run::record::{Record, Sandbox};
 use crate::run::verdict::{self, Change, Facts, Outcome, Verdict};
 use crate::run::{Ending, RunId, RunStart};
@@ -260,17 +261,29 @@ impl<'a> Announced<'a> {
     fn compare_with_recorded(&mut self, verdict: &mut Verdict) {
         let wanted = !verdict.emulated && verdict.change.is_none();
         let Some(candidate) = verdict.objective.filter(|_| wanted) else { return };
-        match self.incumbent_figure() {
-            Ok(incumbent) => {
-                verdict.change = incumbent.and_then(|held| Change::of_figures(&candidate, &held));
-            }
+        match self.incumbent_record() {
+            Ok(incumbent) => verdict.change = incumbent.and_then(|held| self.change(&candidate, &held)),
             Err(error) => self.caveat(format!("no comparison with the incumbent: {error:#}")),
         }
     }
 
-    /// The objective that HEAD's kernel last measured on the same device, from its record or its note. `None` where
-    /// HEAD does not hold the kernel or nobody measured it. An error is git's.
-    fn incumbent_figure(&self) -> Result<Option<Measure>> {
+    /// The change against the recorded figure of the incumbent; against its workloads, if it did not judge the same ones.
+    fn change(&self, candidate: &Measure, incumbent: &Record) -> Option<Change> {
+        let (objective, report) = (&self.project.config.objective, incumbent.report());
+        match common_workloads::compare(&report, self.follow.report(), objective) {
+            CommonWorkloads::Same => {
+                let own = || report.measure(objective.name()).filter(|m| m.value.is_finite());
+                let held = incumbent.sealed().map(|sealed| sealed.objective).or_else(own)?;
+                Change::of_figures(candidate, &held)
+            }
+            CommonWorkloads::Some(common) => Some(common.change),
+            CommonWorkloads::None => None,
+        }
+    }
+
+    /// The record of HEAD's kernel, or its note, if it was judged on the same device. `None` where HEAD does not hold the kernel
+    /// or nobody judged it. An error is git's.
+    fn incumbent_record(&self) -> Result<Option<Record>> {
         let (project, candidate) = (self.project, &self.record);
         // The repository is opened again: the run may have taken minutes, and somebody may have moved the repository.
         let repo = Repo::open(project)?;
@@ -289,13 +302,6 @@ impl<'a> Announced<'a> {
             let record: Record = serde_json::from_str(&repo::incumbent_note(&repo, project)?).ok()?;
             same(&record).then_some(record)
         };
-        let measure = |r: Record| {
-            if let Some(sealed) = r.sealed() {
-                return Some(sealed.objective);
-            }
-            let report = r.report();
-            report.measure(project.config.objective.name()).filter(|m| m.value.is_finite())
-        };
         // Each clone counts its runs from 1: this number means this run only among the local records.
         let near = |b: &RunSummary| {
             b.id != candidate.start.id && b.blob == blob && b.outcome() == Some(Outcome::Pass)
@@ -303,7 +309,7 @@ impl<'a> Announced<'a> {
         let index = RunIndex::open(project);
         let runs = index.newest_of_blob(&blob).filter(|summary| near(summary));
         let local = runs.filter_map(|summary| self.store.read(summary.id).ok()).find(same);
-        Ok(local.or_else(noted).and_then(measure))
+        Ok(local.or_else(noted))
     }
 }
 

@@ -19,7 +19,7 @@ use crate::text::{figures, signal};
 use anyhow::{Context, Result, bail, ensure};
 use jiff::Timestamp;
 use lab_protocol::report::Report;
-use lab_protocol::{Exit, Target};
+use lab_protocol::{Exit, Target, When};
 use lab_system::root::Access;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -152,6 +152,10 @@ impl Check<'_> {
         let started = self.inputs.write(project, &tree).and_then(|()| {
             let mut command = run_spec.judge(project, &tree);
             command.arg("--held-out");
+            // The sealed speed is compared with the run's, so the same workloads are timed.
+            if self.record.start.reason == Reason::Measure {
+                command.arg(format!("--when={}", When::Measure));
+            }
             if sealed_runs > 1 {
                 command.args(["--sealed", &sealed_runs.to_string()]);
             }

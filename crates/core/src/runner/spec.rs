@@ -6,7 +6,7 @@ use crate::repo::{self, HeldFile, Repo};
 use crate::run::Reason;
 use crate::runner::process::Limits;
 use lab_protocol::Target;
-use lab_protocol::Tool;
+use lab_protocol::{Tool, When};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -139,6 +139,7 @@ impl RunSpec {
             format!("--narrow={}", measure.narrow),
         ];
         if full {
+            plan.push(format!("--when={}", When::Measure));
             plan.push(format!("--trials={}", measure.trials));
             plan.push(format!("--iterations={}", measure.iterations));
             plan.push(format!("--warm-up={}", measure.warm_up));

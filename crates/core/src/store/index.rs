@@ -269,6 +269,16 @@ impl RunIndex {
         self.newest_with(move |keys| keys.blob == hash)
     }
 
+    /// The runs of a kernel whose keys `may` be wanted, newest first.
+    pub fn newest_of_kernel(
+        &self,
+        kernel: &str,
+        may: impl Fn(&Keys) -> bool,
+    ) -> impl Iterator<Item = &RunSummary> {
+        let hash = keys::hash(&[kernel]);
+        self.newest_with(move |keys| keys.kernel == hash && may(keys))
+    }
+
     /// The decided runs with a row, newest first: their ids and the hashes of their rows.
     pub fn rows(&self, emulated: bool) -> impl Iterator<Item = (RunId, u64)> {
         let known = self.known.iter().rev();

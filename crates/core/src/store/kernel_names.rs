@@ -1,7 +1,8 @@
 //! The kernels that rows of the ledgers are about, under the names that they have today: what was found in git, so that each
 //! look at the repository does not search again.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
 
 /// A cache. It is filled by `history::problems`, which knows git.
 #[derive(Debug, Default)]
@@ -12,6 +13,10 @@ pub struct KernelNames {
     renamed: HashMap<String, Option<String>>,
     /// The kernel of a commit whose row has no record; `None` if the commit does not tell.
     of_commit: HashMap<String, Option<String>>,
+    /// The device of a commit whose record is in a bundle.
+    device: HashMap<String, String>,
+    /// The bundles that were read, with their sizes.
+    bundles: HashSet<(PathBuf, u64)>,
     /// The only kernel of the repository, which rows without a record are about.
     pub only: Option<String>,
 }
@@ -58,6 +63,20 @@ impl KernelNames {
 
     pub fn set_commit(&mut self, commit: &str, kernel: Option<String>) {
         self.of_commit.insert(commit.to_owned(), kernel);
+    }
+
+    /// Whether a bundle of this size was not read before. It counts as read from then on.
+    pub fn is_new_bundle(&mut self, path: &Path, size: u64) -> bool {
+        self.bundles.insert((path.to_owned(), size))
+    }
+
+    /// The device that a row without a record was measured on, by its commit.
+    pub fn device_of(&self, commit: &str) -> Option<&str> {
+        self.device.get(commit).map(String::as_str)
+    }
+
+    pub fn set_device(&mut self, commit: &str, device: String) {
+        self.device.insert(commit.to_owned(), device);
     }
 
     /// The kernels that were found by commits.

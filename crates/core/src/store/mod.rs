@@ -11,7 +11,7 @@ pub mod signature;
 pub mod summary;
 
 pub use decision_lock::DecisionLock;
-pub use index::{Fact, RunIndex};
+pub use index::{Fact, Keys, RunIndex};
 pub use kernel_names::KernelNames;
 pub use run_store::{LOG, RunStore};
 pub use summary::{HeldOutSummary, RunSummary, VerdictSummary};

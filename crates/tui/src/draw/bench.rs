@@ -1,4 +1,4 @@
-//! The view Bench: correctness on the left, speed on the right. On a smaller screen Correctness is above, and the focused
+//! The view Bench: correctness on the left, speed on the right, with the workloads if there are several. On a smaller screen Correctness is above, and the focused
 //! one of the other panes below.
 
 use super::PanePainter;
@@ -28,24 +28,39 @@ fn wanted(painter: &PanePainter) -> u16 {
     correctness::rows(model.correctness_data(), &model.appearance) as u16 + 1
 }
 
+/// Rows that the pane Workloads would fill, its title and its head included.
+fn workload_rows(painter: &PanePainter) -> u16 {
+    let count = painter.model.workload_table().map_or(0, |table| table.workloads.len());
+    u16::try_from(count + 2).unwrap_or(u16::MAX)
+}
+
 fn draw_four(painter: &mut PanePainter, area: Rect) {
     let first = area.width * 44 / 100;
     let [left, right] = painter.cut(Split::BenchColumns, Direction::Horizontal, area, first, 1);
     let bar = Rect { x: left.right(), width: 1, ..area };
+    let has_workloads = painter.model.panes.shows(Pane::Workloads);
     let half = area.height / 2;
     // Correctness gets more than its half where it needs more.
     let upper_left = wanted(painter).clamp(half, (area.height * 3 / 4).max(half));
     let [correctness, commits] = painter.cut(Split::BenchLeft, Direction::Vertical, left, upper_left, 0);
-    let [history, log] = painter.cut(Split::BenchRight, Direction::Vertical, right, half, 0);
-    for (pane, area) in [
-        (Pane::Correctness, correctness),
-        (Pane::History, history),
-        (Pane::Commits, commits),
-        (Pane::Log, log),
-    ] {
-        painter.draw_pane(area, pane);
-    }
-    draw_bar(painter.frame, bar, &[commits.y, log.y], &painter.model.appearance.theme);
+    // Three panes on the right share the rows; a short table of workloads leaves more to the others.
+    let table = if has_workloads { workload_rows(painter).min(area.height / 3) } else { 0 };
+    let upper_right = (area.height - table) / 2;
+    let [history, lower] = painter.cut(Split::BenchRight, Direction::Vertical, right, upper_right, 0);
+    painter.draw_pane(correctness, Pane::Correctness);
+    painter.draw_pane(history, Pane::History);
+    painter.draw_pane(commits, Pane::Commits);
+    let mut titles = vec![commits.y, lower.y];
+    let log = if has_workloads {
+        let first = painter.cut(Split::BenchWorkloads, Direction::Vertical, lower, table, 0);
+        painter.draw_pane(first[0], Pane::Workloads);
+        titles.push(first[1].y);
+        first[1]
+    } else {
+        lower
+    };
+    painter.draw_pane(log, Pane::Log);
+    draw_bar(painter.frame, bar, &titles, &painter.model.appearance.theme);
 }
 
 /// The line between left and right, with a joint where the title of a pane meets it.

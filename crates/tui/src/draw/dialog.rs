@@ -9,7 +9,9 @@ use crate::state::{Repository, Runs, ScreenSettings, Setup};
 use crate::text::printable;
 use crate::theme::Theme;
 use crate::views::View;
+use lab_core::history::kernels::ListedKernel;
 use lab_core::run::RunId;
+use lab_core::run::experiment::Experiment;
 use lab_core::run::verdict::Outcome;
 use ratatui::text::{Line, Span};
 
@@ -32,7 +34,7 @@ pub(super) enum ListRows<'a> {
     /// Indices of the themes that match.
     Themes(Vec<usize>),
     /// The kernels that match; `None` while they are looked for.
-    Kernels(Option<Vec<&'a str>>),
+    Kernels(Option<Vec<&'a ListedKernel>>),
 }
 
 impl<'a> Dialog<'a> {
@@ -42,8 +44,7 @@ impl<'a> Dialog<'a> {
             Some(Overlay::Themes { pick, .. }) => ListRows::Themes(model.fitting_themes(pick.input.value())),
             Some(Overlay::Kernels { pick, kernels }) => {
                 let fitting = Model::fitting_kernels(pick.input.value(), kernels.as_ref());
-                let names = fitting.into_iter().map(String::as_str).collect();
-                ListRows::Kernels(kernels.is_some().then_some(names))
+                ListRows::Kernels(kernels.is_some().then_some(fitting))
             }
             _ => ListRows::None,
         };
@@ -56,6 +57,20 @@ impl<'a> Dialog<'a> {
             list,
             default_description: model.default_description(),
         }
+    }
+
+    /// The best kept experiment of a kernel as the history knows it: on the device of the newest one, and a GPU's before one of
+    /// an emulated device. `None` if nothing was kept.
+    pub(super) fn best_of(&self, kernel: &ListedKernel) -> Option<&'a Experiment> {
+        let is_kept = |e: &&Experiment| {
+            e.kernel.as_deref() == Some(kernel.name.as_str()) && e.is_kept() && e.figure().is_some()
+        };
+        let kept = || self.repository.experiments.iter().filter(is_kept);
+        let newest = kept().rfind(|e| !e.emulated).or_else(|| kept().next_back())?;
+        let same_device = kept().filter(|e| e.emulated == newest.emulated && e.device == newest.device);
+        let prefers =
+            |a: &Experiment, b: &Experiment| kernel.goal.prefers(a.row.throughput_sps, b.row.throughput_sps);
+        same_device.reduce(|best, e| if prefers(e, best) { e } else { best })
     }
 
     /// What the history and the present screen know of a kernel, in a few words.

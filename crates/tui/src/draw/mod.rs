@@ -38,7 +38,7 @@ use crate::model::Model;
 use crate::overlay::Overlay;
 use crate::panes::{
     PaneFit, build, commit, commits, correctness, experiment, experiments, gauges, graph, history, run_log,
-    source,
+    source, workloads,
 };
 use crate::text::wrap;
 use crate::theme::Theme;
@@ -246,6 +246,15 @@ impl PanePainter<'_, '_> {
             Pane::Gauges => {
                 let data = self.model.device_data();
                 PaneFit::Gauges(gauges::draw(frame, slot, data, panes.gauges, appearance))
+            }
+            Pane::Workloads => {
+                let (table, of) = (self.model.workload_table(), self.model.workloads_of());
+                let fit = workloads::draw(frame, slot, &of, table.as_deref(), &panes.workloads, appearance);
+                if let Some(fit) = &fit {
+                    self.geometry.workload_heads.clone_from(&fit.heads);
+                    self.geometry.lists.push(fit.list);
+                }
+                PaneFit::Workloads(fit)
             }
             Pane::Build => {
                 let file = setup.file();

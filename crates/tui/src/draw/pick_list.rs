@@ -1,15 +1,19 @@
 //! The palette, the theme picker and the kernel picker: a line to type, and below it the matching rows.
 
 use super::dialog::Dialog;
+use crate::format;
 use crate::keymap::{Action, KeyScope};
 use crate::overlay::PickList;
 use crate::palette::{Offer, PaletteRows};
 use crate::text::{fit, pad, printable, width};
+use crate::widgets::figure;
 use crate::widgets::input::draw_input;
 use crate::widgets::window::draw_window;
+use lab_core::history::kernels::ListedKernel;
 use lab_core::text::figures::thousands;
 use ratatui::Frame;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 /// Columns of the palette and of the theme picker, where the screen has them.
@@ -17,6 +21,13 @@ const PALETTE: u16 = 104;
 const THEMES: u16 = 44;
 /// Rows of the kernel picker, where the screen has them.
 const KERNEL_ROWS: usize = 16;
+/// Columns of its cells: at least so many of a name; the last verdict with its decision, the best figure
+/// with its unit, the number of experiments; and between two cells.
+const NAME: usize = 24;
+const LAST: usize = 14;
+const BEST: usize = 18;
+const ABOUT: usize = 28;
+const GAP: usize = 2;
 
 pub(super) fn draw_palette(
     dialog: &Dialog,
@@ -110,18 +121,43 @@ pub(super) fn draw_kernels(
     frame: &mut Frame,
     area: Rect,
     pick: &PickList,
-    fitting: Option<&[&str]>,
+    fitting: Option<&[&ListedKernel]>,
 ) {
     let theme = dialog.theme();
     let kernels = fitting.unwrap_or_default();
     let row = |at: usize, columns: usize| {
-        let about = printable(&dialog.about_kernel(kernels[at])).into_owned();
-        let room = columns.saturating_sub(width(&about) + 3);
-        let name = printable(kernels[at]);
-        Line::from(vec![
-            Span::styled(format!(" {}  ", pad(&fit(&name, room), room)), theme.text()),
-            Span::styled(about, theme.quiet()),
-        ])
+        let kernel = kernels[at];
+        let about = printable(&dialog.about_kernel(&kernel.name)).into_owned();
+        let best = dialog.best_of(kernel).map(|experiment| {
+            let unit = printable(format::unit(&kernel.objective)).into_owned();
+            format!("best {} {unit}", figure(experiment, usize::MAX))
+        });
+        let last = kernel.last.map(|last| {
+            let decided = last.decided.map_or_else(String::new, |status| format!(" {}", status.word()));
+            let word = format!("{} {}{decided}", last.outcome.sign(), last.outcome.word());
+            (word, theme.verdict(last.outcome))
+        });
+        let (last, style) = last.unwrap_or_default();
+        let cells = [
+            (last, LAST, style),
+            (best.unwrap_or_default(), BEST, theme.text()),
+            (about, ABOUT, theme.quiet()),
+        ];
+        // What a narrow screen cannot hold is left out from the right.
+        let mut room = columns.saturating_sub(1);
+        let is_shown = |(_, wide, _): &(String, usize, Style)| {
+            let fits = room >= NAME + GAP + wide;
+            room -= if fits { GAP + wide } else { 0 };
+            fits
+        };
+        let cells: Vec<_> = cells.into_iter().take_while(is_shown).collect();
+        let cells = cells.into_iter().map(|(text, wide, style)| {
+            Span::styled(format!("{}{}", " ".repeat(GAP), pad(&fit(&text, wide), wide)), style)
+        });
+        let name = printable(&kernel.name);
+        let mut spans = vec![Span::styled(format!(" {}", pad(&fit(&name, room), room)), theme.text())];
+        spans.extend(cells);
+        Line::from(spans)
     };
     let empty = fitting.is_none().then_some(" looking for kernels …");
     // The box keeps its size while words are typed.

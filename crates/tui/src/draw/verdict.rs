@@ -12,9 +12,9 @@ use crate::views::View;
 use crate::{format, theme::Theme};
 use lab_core::repo::Head;
 use lab_core::run::experiment::Status;
-use lab_core::run::verdict::{Change, Outcome};
+use lab_core::run::verdict::{Change, Figure, Outcome};
 use lab_core::run::{Reason, RunStart};
-use lab_protocol::report::{Report, Speed, attribute};
+use lab_protocol::report::{AggregateOf, Measure, Report, Speed, attribute};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -159,8 +159,8 @@ impl<'a> Banner<'a> {
                 let mut words = vec![(verdict.word().to_owned(), faded(theme.verdict(verdict.outcome)))];
                 // Times of the emulated device say nothing about a GPU, so they are not shown big.
                 let counts = verdict.outcome == Outcome::Pass && !verdict.emulated;
-                if let Some(measure) = verdict.objective.filter(|_| counts) {
-                    words.push((format::count(measure.value), faded(theme.strong())));
+                if let Some(figure) = verdict.figure(&self.setup.objective).filter(|_| counts) {
+                    words.push((format::count(figure.measure.value), faded(theme.strong())));
                 }
                 if let Some(change) = verdict.change {
                     let text = format::percent(change.ratio).replace(' ', "");
@@ -203,13 +203,14 @@ impl<'a> Banner<'a> {
     fn so_far(&self) -> Option<Vec<Span<'static>>> {
         let Running::Live(live) = &self.runs.running else { return None };
         let theme = &self.appearance.theme;
-        let measure = live.report.measure(self.setup.objective.name()).filter(|m| m.value.is_finite())?;
-        let (value, ends) = format::measure(measure.value, measure.low.zip(measure.high));
+        let figure = Figure::so_far(&live.report, &self.setup.objective)?;
+        let Measure { value, low, high } = figure.measure;
+        let (value, ends) = format::measure(value, low.zip(high));
         let ends = ends.map_or_else(String::new, |ends| format!(" {ends}"));
         let mut line = vec![
             Span::styled("so far  ", theme.quiet()),
             Span::styled(value, theme.strong()),
-            Span::styled(format!("{ends} {}", format::unit(&self.setup.objective)), theme.quiet()),
+            Span::styled(format!("{ends} {}", unit_of(&figure)), theme.quiet()),
         ];
         if let Some(change) = Change::in_turns(&live.report, &self.setup.objective) {
             line.push(Span::styled(format!("  {change}"), self.change_style(&change)));
@@ -217,9 +218,13 @@ impl<'a> Banner<'a> {
         Some(line)
     }
 
-    /// A caveat, or what the verdict rests on.
+    /// Which workloads are slower, a caveat, or what the verdict rests on.
     fn third_line(&self) -> Vec<Span<'static>> {
         let theme = &self.appearance.theme;
+        let last = self.runs.last.as_ref().filter(|_| self.runs.is_idle());
+        if let Some(mixed) = last.and_then(mixed) {
+            return vec![Span::styled(format!("! {}", printable(&mixed)), theme.warn())];
+        }
         if let Some(caveat) = self.report().and_then(|r| r.caveats().first()) {
             return vec![Span::styled(format!("! {}", printable(caveat)), theme.warn())];
         }
@@ -328,11 +333,11 @@ impl<'a> Banner<'a> {
             return vec![Span::raw(printable(&verdict.why).into_owned())];
         }
         let mut line = Vec::new();
-        match verdict.objective {
-            Some(measure) => {
+        match verdict.figure(&self.setup.objective) {
+            Some(figure) => {
                 let style = if verdict.emulated { theme.quiet() } else { theme.strong() };
-                line.push(Span::styled(format::count(measure.value), style));
-                line.push(Span::styled(format!(" {}", format::unit(&self.setup.objective)), theme.quiet()));
+                line.push(Span::styled(format::count(figure.measure.value), style));
+                line.push(Span::styled(format!(" {}", unit_of(&figure)), theme.quiet()));
                 if verdict.emulated {
                     line.push(Span::styled(", which says nothing about a GPU", theme.quiet()));
                 }
@@ -388,6 +393,10 @@ impl<'a> Banner<'a> {
         if stands && self.report().is_some_and(|r| !r.caveats().is_empty()) {
             words.push(("caveated", theme.warn()));
         }
+        let judged = self.runs.last.as_ref().filter(|_| stands).and_then(|last| last.verdict.judged);
+        let some = judged.filter(|judged| judged.judged < judged.of);
+        let some = some.map(|judged| format!("{} of {} workloads", judged.judged, judged.of));
+        words.extend(some.as_deref().map(|some| (some, theme.quiet())));
         if self.setup.external.is_some() {
             words.push(("external", theme.accent()));
         }
@@ -433,6 +442,21 @@ impl<'a> Banner<'a> {
         }
         line
     }
+}
+
+/// The unit of a figure, as in `sps`, of several workloads with their aggregate: `sps (geometric mean of 54)`.
+fn unit_of(figure: &Figure) -> String {
+    let unit = printable(format::unit(&figure.objective)).into_owned();
+    match figure.aggregate {
+        Some(AggregateOf { aggregate, workloads }) => format!("{unit} ({} of {workloads})", aggregate.name()),
+        None => unit,
+    }
+}
+
+/// Which workloads are slower, if the result is mixed for that.
+fn mixed(last: &FinishedRun) -> Option<String> {
+    let is_mixed = last.verdict.change.is_some_and(|change| change.speed == Some(Speed::Mixed));
+    last.verdict.slower_workloads().filter(|_| is_mixed)
 }
 
 /// The device's name without its attributes: `NVIDIA H200` of `NVIDIA H200 emulated=1`.

@@ -28,6 +28,10 @@ impl Model {
                 None => none("no experiment is selected"),
             },
             Pane::Source => Ok(self.source_place()),
+            Pane::Workloads => match self.workload_table() {
+                Some(table) => Ok(self.panes.workloads.rows(&table).join("\n")),
+                None => none("no run with several workloads"),
+            },
             Pane::Gauges | Pane::Build => none("this pane has nothing to copy"),
         }
     }

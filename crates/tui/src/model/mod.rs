@@ -11,6 +11,7 @@ use crate::effect::Redraw;
 use crate::geometry::FrameGeometry;
 use crate::overlay::Overlay;
 use crate::palette::{self, Offer, PaletteRows};
+use crate::panes::workloads::{self, WorkloadTable};
 use crate::panes::{Panes, commit, correctness, experiment, gauges};
 use crate::request::Preferences;
 use crate::state::{DecisionState, DeviceHistory, Now, Repository, Runs, ScreenSettings, Selection, Setup};
@@ -21,7 +22,10 @@ use crate::views::View;
 use crate::{keymap::KeyScope, layout::Layout};
 use jiff::tz::TimeZone;
 use lab_core::history::details::ExperimentDetails;
+use lab_core::run::RunId;
 use lab_core::run::experiment::{Experiment, ExperimentKey};
+use lab_protocol::report::Report;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How often the clock of a run in progress is drawn.
@@ -163,6 +167,41 @@ impl Model {
             objective: &self.setup.objective,
             is_zoomed: self.panes.zoom(),
         }
+    }
+
+    /// The workloads that the pane Workloads shows, if there are several: in Results those of the shown experiment, else those
+    /// of the run in progress, once it has measured them, or of the last run.
+    pub fn workload_table(&self) -> Option<Arc<WorkloadTable>> {
+        if self.panes.view == View::Results {
+            return self.panes.workloads.of_experiment(&self.shown_key()?).cloned();
+        }
+        let (_, report) = self.run_with_workloads()?;
+        WorkloadTable::of(report, self.setup.objective.name()).map(Arc::new)
+    }
+
+    /// Whose workloads the pane Workloads shows.
+    pub fn workloads_of(&self) -> String {
+        if self.panes.view == View::Results {
+            return self.shown_key().map(|key| key.commit).unwrap_or_default();
+        }
+        self.run_with_workloads().map(|(run, _)| format!("run {run}")).unwrap_or_default()
+    }
+
+    /// The run in progress or the last one, if it has several workloads.
+    fn run_with_workloads(&self) -> Option<(RunId, &Report)> {
+        let live = self.runs.live().map(|live| (live.start.id, &*live.report));
+        let last = self.runs.last.as_ref().map(|last| (last.start.id, &*last.report));
+        live.into_iter().chain(last).find(|(_, report)| report.workload_count() >= workloads::LEAST)
+    }
+
+    /// Shows the pane Workloads where there are several to show. Every update ends with this.
+    pub fn note_workloads(&mut self) {
+        let has_workloads = match self.panes.view {
+            View::Bench => self.run_with_workloads().is_some(),
+            View::Results => self.workload_table().is_some(),
+            View::Source | View::Git | View::Device => false,
+        };
+        self.panes.set_has_workloads(self.panes.view, has_workloads);
     }
 
     /// What the pane Device shows.

@@ -74,6 +74,11 @@ impl Model {
                     (None, None) => "".into(),
                 })
             }
+            Pane::Workloads => {
+                let rows =
+                    self.workload_table().map(|table| panes.workloads.rows(&table)).unwrap_or_default();
+                Rows::new(rows.len(), move |at| rows.get(at).cloned().unwrap_or_default().into())
+            }
             Pane::Gauges => Rows::of_lines(gauges::rows(self.device_data(), &self.appearance.theme)),
             Pane::Build => {
                 let columns = panes.build.columns();
@@ -94,6 +99,7 @@ impl Model {
             Pane::Commit => self.panes.commit.text.at(),
             Pane::Gauges => self.panes.gauges.at(),
             Pane::Build => self.panes.build.at(),
+            Pane::Workloads => self.panes.workloads.selected(),
         }
     }
 

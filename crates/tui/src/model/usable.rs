@@ -20,7 +20,7 @@ impl Model {
         match action {
             Action::Keep => self.can_keep(),
             Action::Discard => self.can_discard(),
-            Action::Rerun => match &self.runs.present {
+            Action::Rerun | Action::Measure => match &self.runs.present {
                 Some(Err(_)) => Err(unreadable()),
                 _ if self.decision.in_progress.is_some() => Err("a decision is in progress".to_owned()),
                 _ => Ok(()),
@@ -50,6 +50,9 @@ impl Model {
                 )),
                 (View::Source | View::Results | View::Git, _) => Ok(()),
             },
+            Action::SortWorkloads | Action::ReverseWorkloads if !self.panes.shows(Pane::Workloads) => {
+                Err("no run with several workloads".to_owned())
+            }
             Action::NextMatch | Action::PreviousMatch => self.can_step_search(),
             Action::Search => self.can_search(),
             Action::Copy => self.to_copy().map(drop),
@@ -57,6 +60,10 @@ impl Model {
                 self.can_move_border(action)
             }
             Action::ResetBorders if self.panes.shares.is_empty() => Err("no border was moved".to_owned()),
+            Action::AllProblems => match self.panes.experiments.table.of_others() {
+                0 => Err("there are experiments of this problem only".to_owned()),
+                _ => Ok(()),
+            },
             // These are always possible, or report themselves what they did not find.
             Action::Auto
             | Action::Stop
@@ -96,6 +103,8 @@ impl Model {
             | Action::More
             | Action::All
             | Action::LogScale
+            | Action::SortWorkloads
+            | Action::ReverseWorkloads
             | Action::TurnSource
             | Action::SwitchBase
             | Action::NextMark
@@ -253,7 +262,7 @@ impl Model {
         let pane = self.text_pane();
         let is_counted = match pane {
             Pane::Log | Pane::Correctness | Pane::History | Pane::Commits => true,
-            Pane::Source | Pane::Experiments | Pane::Graph => true,
+            Pane::Source | Pane::Experiments | Pane::Graph | Pane::Workloads => true,
             Pane::Experiment | Pane::Commit | Pane::Gauges | Pane::Build => false,
         };
         match is_counted && self.rows(pane).count == 0 {

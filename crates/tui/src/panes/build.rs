@@ -6,7 +6,7 @@ use crate::text::{fit, pad, printable};
 use crate::theme::Theme;
 use crate::widgets::evidence::device_state;
 use crate::widgets::{PaneSlot, ScrolledText, bounds};
-use lab_protocol::report::{Report, attribute, first_word};
+use lab_protocol::report::{Report, attribute};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -102,21 +102,45 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
         }),
     );
     tell("static shared", bytes("shared_bytes").map(|b| format!("{b} a block")));
-    if let Some(launch) = report.value("launch") {
-        let of = |name| attribute(launch, name);
-        let cooperative = if of("cooperative").is_some() { ", cooperative" } else { "" };
-        let block = of("block").unwrap_or("?");
-        let (blocks, block) = (extents(first_word(launch)), extents(block));
-        let shape = format!("{blocks} blocks of {block} threads{cooperative}");
+    tell("built for", report.built_for().map(|target| printable(target).into_owned()));
+    let launches = report.launches();
+    let is_list = launches.iter().any(|launch| launch.entry.is_some());
+    for launch in &launches {
+        let cooperative = if launch.cooperative { ", cooperative" } else { "" };
+        let (blocks, block) = (extents(&launch.grid), extents(launch.block.as_deref().unwrap_or("?")));
+        let entry = launch.entry.as_ref().map(|entry| format!("{entry}: ")).unwrap_or_default();
+        let cluster = launch.cluster.as_ref().map(|of| format!(", clusters of {}", extents(of)));
+        let maps = match launch.tensor_maps {
+            0 => String::new(),
+            1 => ", 1 tensor map".to_owned(),
+            maps => format!(", {maps} tensor maps"),
+        };
+        let cluster = cluster.unwrap_or_default();
+        let shape = format!("{entry}{blocks} blocks of {block} threads{cluster}{cooperative}{maps}");
         tell("launch", Some(printable(&shape).into_owned()));
-        let dynamic = of("shared_bytes").and_then(|b| b.parse().ok()).map(format::bytes);
-        tell("dynamic shared", dynamic.map(|b| format!("{b} a block")));
-        let blocks = of("blocks_per_sm").map(|n| format!(" ({n} a multiprocessor)")).unwrap_or_default();
-        tell(
-            "occupancy",
-            of("occupancy").map(|n| printable(&format!("{n} % of its threads{blocks}")).into_owned()),
-        );
+        let dynamic = launch.shared_bytes.filter(|bytes| !is_list || *bytes > 0);
+        tell("dynamic shared", dynamic.map(|b| format!("{} a block", format::bytes(b as f64))));
+        let blocks = launch.blocks_per_sm.map(|n| format!(" ({n} a multiprocessor)")).unwrap_or_default();
+        tell("occupancy", launch.occupancy.map(|n| format!("{n} % of its threads{blocks}")));
     }
+    tell(
+        "scratch",
+        report.scratch().map(|scratch| {
+            let what = match scratch.content.as_str() {
+                "zeroed" => "zeroed in the time of the list",
+                _ => "unset",
+            };
+            format!("{}, {what}", format::bytes(scratch.bytes as f64))
+        }),
+    );
+    let as_usual = !is_list && (report.emulated() || report.launched_as() == Some("graph"));
+    tell(
+        "timed as",
+        report.launched_as().filter(|_| !as_usual).map(|how| match how {
+            "graph" => "one CUDA graph".to_owned(),
+            _ => "plain launches, one after the other".to_owned(),
+        }),
+    );
     let kernel = report.number("kernel_us");
     tell("kernel", kernel.map(|us| format!("{} µs", format::count(us))));
     let floor = report.number("floor_us").zip(kernel);

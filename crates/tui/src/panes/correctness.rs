@@ -165,7 +165,7 @@ fn lines(data: Correctness, columns: usize, appearance: &ScreenSettings) -> Vec<
     out.extend(evidence::gates(report, &pending, columns, theme, symbols));
     out.extend(evidence::correct(report, theme));
     out.extend(evidence::others(report, objective.name(), columns, theme));
-    out.extend(table::lines(&report.workloads(), columns, theme));
+    out.extend(table::of_report(report, columns, theme));
     out.extend(device_state::line(report, theme));
     out.extend(evidence::provenance(report, theme));
     for caveat in report.caveats() {

@@ -20,17 +20,24 @@ use lab_core::text::figures::thousands;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
 use tui_input::Input;
 
 /// Columns before the first: the sign of the selected row, and of a mark.
 const GUTTER: usize = 2;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct ExperimentsState {
     /// The history as a table: sorted, filtered, marked.
     pub table: Table,
     /// The topmost visible row.
     first: usize,
+}
+
+impl Default for ExperimentsState {
+    fn default() -> Self {
+        ExperimentsState { table: Table::of_one_problem(), first: 0 }
+    }
 }
 
 impl ExperimentsState {
@@ -82,14 +89,27 @@ pub fn draw(
 ) -> Option<ExperimentsFit> {
     let theme = &appearance.theme;
     let table = &state.table;
-    let mut inner = slot.draw_title(frame, &note(table, data), theme);
+    let all_key = appearance.keymap.key(Action::AllProblems);
+    let mut inner = slot.draw_title(frame, &note(table, data, &all_key), theme);
     if let Some((input, problem)) = data.filter {
         inner = draw_filter(frame, inner, input, problem, theme);
     }
     if table.is_empty() {
         let way = |action| appearance.keymap.way(action);
+        let others = table.of_others();
+        let is_filtered = !table.filter().is_empty();
         let text = match (data.loaded, data.history.is_empty()) {
             (false, _) => "reading …".to_owned(),
+            (true, false) if !is_filtered && table.is_of_one_problem() => {
+                format!(
+                    "no experiment of this problem yet: {} keeps one, {} discards one. {} shows those of all problems \
+                     ({})",
+                    way(Action::Keep),
+                    way(Action::Discard),
+                    way(Action::AllProblems),
+                    thousands(others as f64)
+                )
+            }
             (true, true) => {
                 format!(
                     "no experiment yet: {} keeps one, {} discards one",
@@ -101,7 +121,9 @@ pub fn draw(
                 format!("no experiment matches the filter: {} clears it", way(Action::Close))
             }
         };
-        frame.render_widget(Line::styled(text, theme.quiet()), inner);
+        let lines = wrap_to(&text, usize::from(inner.width), 4).into_iter();
+        let lines: Vec<Line> = lines.map(|line| Line::styled(line, theme.quiet())).collect();
+        frame.render_widget(Paragraph::new(lines), inner);
         return None;
     }
     let device = data.device.and_then(|(device, _)| device);
@@ -131,15 +153,26 @@ pub fn draw(
     Some(ExperimentsFit { first, list, heads })
 }
 
-/// How many experiments there are, and their order.
-fn note(table: &Table, data: Experiments) -> String {
-    let [shown, all] = [table.len(), data.history.len()].map(|count| thousands(count as f64));
+/// How many experiments there are, of which problems, and their order. `all_key` shows those of all problems.
+fn note(table: &Table, data: Experiments, all_key: &str) -> String {
+    let shown = thousands(table.len() as f64);
     let sort = table.sort();
     let arrow = arrow(sort.descending);
     let order = format!("by {} {arrow}", columns::name(sort.column, &data.setup.objective));
+    let others = table.of_others();
+    let scope = match (others, table.is_of_one_problem()) {
+        (0, _) => String::new(),
+        (_, true) if all_key.is_empty() => " of this problem".to_owned(),
+        (_, true) => format!(" of this problem ({all_key}: all {})", thousands(data.history.len() as f64)),
+        (_, false) => " of all problems".to_owned(),
+    };
     match table.filter() {
-        filter if filter.is_empty() => format!("{all} · {order}"),
-        filter => format!("{shown} of {all} · {} · {order}", printable(filter.text())),
+        filter if filter.is_empty() => format!("{shown}{scope} · {order}"),
+        filter => {
+            let of = if table.is_of_one_problem() { data.history.len() - others } else { data.history.len() };
+            let of = thousands(of as f64);
+            format!("{shown} of {of}{scope} · {} · {order}", printable(filter.text()))
+        }
     }
 }
 
@@ -212,10 +245,12 @@ fn row(
         Span::styled(if is_selected { "▸" } else { " " }, theme.key()),
         Span::styled(if table.is_marked(&experiment.key()) { "◆" } else { " " }, theme.key()),
     ];
-    let shows_device = shown.iter().any(|s| s.column == Column::Device);
+    let shows = |column| shown.iter().any(|s| s.column == column);
     for (at, &ShownColumn { column, width }) in shown.iter().enumerate() {
         let cell = match column {
-            Column::Description => cells::description(experiment, &facts, shows_device),
+            Column::Description => {
+                cells::description(experiment, &facts, shows(Column::Problem), shows(Column::Device))
+            }
             _ => cells::text(column, width, experiment, &facts, &appearance.zone),
         };
         let style = cells::style(column, experiment, is_foreign, setup.goal, theme);

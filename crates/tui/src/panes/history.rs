@@ -5,6 +5,7 @@ use crate::chart::{Axis, AxisId, Chart, Cursor, ReferenceLine, Scale, Series, Se
 use crate::format;
 use crate::keymap::Action;
 use crate::state::chart_points::{figure, nearest, place, range};
+use crate::state::repository::Other;
 use crate::state::{Repository, Runs, ScreenSettings, Setup};
 use crate::text::{printable, wrap};
 use crate::widgets::{PaneSlot, bounds, mark};
@@ -136,13 +137,36 @@ fn nothing(data: History, appearance: &ScreenSettings) -> String {
     }
     let device = data.repository.present_device(data.runs.last.as_ref(), data.setup);
     let here = device.and_then(|(device, _)| device).map_or(String::new(), |name| format!(" on {name}"));
-    let counted: Vec<String> = others.iter().map(|(name, count)| format!("{count} of {name}")).collect();
-    let text = format!(
-        "no experiment of this kernel{here} yet: {decide}. There are {}: {} shows them",
-        counted.join(", "),
-        way(Action::Results)
-    );
-    printable(&text).into_owned()
+    let counted = others.iter().filter_map(|(other, count)| match other {
+        Other::Kernel(name) | Other::Device(name) => Some(format!("{count} of {name}")),
+        Other::UnknownDevice | Other::UnknownKernel => None,
+    });
+    let counted: Vec<String> = counted.collect();
+    let mut text = format!("no experiment of this kernel{here} yet: {decide}.");
+    if !counted.is_empty() {
+        text.push_str(&format!(" There are {}: {} shows them.", counted.join(", "), way(Action::Results)));
+    }
+    let number =
+        |wanted: Other| others.iter().find(|(other, _)| *other == wanted).map_or(0, |(_, count)| *count);
+    let (device, problem) = (number(Other::UnknownDevice), number(Other::UnknownKernel));
+    // Only a record names the device, and the problem where git does not hold the commit.
+    if device + problem > 0 {
+        let have = if device + problem == 1 {
+            "1 row has".to_owned()
+        } else {
+            format!("{} rows have", device + problem)
+        };
+        let also = match (device, problem) {
+            (_, 0) => String::new(),
+            (0, _) => " and problem".to_owned(),
+            (_, count) => format!(" (of {count} also the problem)"),
+        };
+        text.push_str(&format!(
+            " {have} no record here, and only a record names the device{also}: `lab fetch` in a shell fetches the records \
+             of other clones."
+        ));
+    }
+    printable(text.trim_end_matches('.')).into_owned()
 }
 
 /// The bounds of the run in progress once its harness has printed them, else of the last run.

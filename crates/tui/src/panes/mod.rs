@@ -15,6 +15,7 @@ pub mod graph;
 pub mod history;
 pub mod run_log;
 pub mod source;
+pub mod workloads;
 
 use crate::diff::ContextLines;
 use crate::log::LogView;
@@ -30,13 +31,16 @@ use graph::GraphState;
 use history::{HistoryPlot, HistoryState};
 use source::{SourceFit, SourceState};
 use std::collections::HashMap;
+use workloads::{WorkloadsFit, WorkloadsState};
 
 /// The state of all panes: which are visible and focused, how they share the screen, and each one's own state.
 #[derive(Debug, Default)]
 pub struct Panes {
     pub view: View,
-    /// The focused pane of each view, as an index into [`View::panes`].
-    focus: [usize; View::ALL.len()],
+    /// The focused pane of each view; the first one before any was chosen.
+    focus: [Option<Pane>; View::ALL.len()],
+    /// There are several workloads to show, in each view.
+    has_workloads: [bool; View::ALL.len()],
     /// The views that show their focused pane alone.
     zoomed: [bool; View::ALL.len()],
     /// Borders that the user moved.
@@ -58,6 +62,7 @@ pub struct Panes {
     pub commit: CommitState,
     pub gauges: ScrolledText,
     pub build: ScrolledText,
+    pub workloads: WorkloadsState,
 }
 
 /// How the content of one pane fits into its area.
@@ -76,19 +81,30 @@ pub enum PaneFit {
     Commit(CommitFit),
     Gauges(ScrolledText),
     Build(ScrolledText),
+    Workloads(Option<WorkloadsFit>),
 }
 
 impl Panes {
     /// The pane that hears the keys.
     pub fn focus(&self) -> Pane {
-        let panes = self.view.panes();
-        panes[self.focus[self.view as usize].min(panes.len() - 1)]
+        let panes = self.panes();
+        self.focus[self.view as usize].filter(|pane| panes.contains(pane)).unwrap_or(panes[0])
+    }
+
+    /// The panes of the present view, in the order of the focus.
+    pub fn panes(&self) -> &'static [Pane] {
+        self.view.panes(self.has_workloads[self.view as usize])
+    }
+
+    /// Takes note whether there are several workloads to show in a view.
+    pub fn set_has_workloads(&mut self, view: View, has_workloads: bool) {
+        self.has_workloads[view as usize] = has_workloads;
     }
 
     /// Focuses a pane of the present view. A pane of another view is left alone.
     pub fn set_focus(&mut self, pane: Pane) {
-        if let Some(at) = self.view.panes().iter().position(|p| *p == pane) {
-            self.focus[self.view as usize] = at;
+        if self.shows(pane) {
+            self.focus[self.view as usize] = Some(pane);
         }
     }
 
@@ -103,14 +119,16 @@ impl Panes {
 
     /// Moves the focus to the next or previous pane of the view, from the last to the first.
     pub fn step_focus(&mut self, forward: bool) {
-        let count = self.view.panes().len();
-        let at = &mut self.focus[self.view as usize];
-        *at = (*at + if forward { 1 } else { count - 1 }) % count;
+        let panes = self.panes();
+        let focus = self.focus();
+        let at = panes.iter().position(|pane| *pane == focus).unwrap_or(0);
+        let next = (at + if forward { 1 } else { panes.len() - 1 }) % panes.len();
+        self.focus[self.view as usize] = Some(panes[next]);
     }
 
     /// The pane belongs to the present view.
     pub fn shows(&self, pane: Pane) -> bool {
-        self.view.panes().contains(&pane)
+        self.panes().contains(&pane)
     }
 
     /// The text that the pane's rows were searched for; empty without a search.
@@ -133,6 +151,8 @@ impl Panes {
             PaneFit::Commit(fit) => self.commit.take_fit(fit),
             PaneFit::Gauges(text) => self.gauges = text,
             PaneFit::Build(text) => self.build = text,
+            PaneFit::Workloads(Some(fit)) => self.workloads.take_fit(&fit),
+            PaneFit::Workloads(None) => {}
         }
     }
 }

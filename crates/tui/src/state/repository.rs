@@ -44,8 +44,21 @@ pub struct Comparable {
     /// Indices into the history, rising.
     places: Vec<usize>,
     pub points: ChartPoints,
-    /// The other experiments of the history: whose they are, and how many.
-    pub others: Vec<(String, usize)>,
+    /// The other experiments of the history, the largest group first.
+    pub others: Vec<(Other, usize)>,
+}
+
+/// Whose an experiment is that may not stand beside the present one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Other {
+    /// Of another kernel.
+    Kernel(String),
+    /// Of this kernel, on another device.
+    Device(String),
+    /// Of this kernel, on a device that only its record names, which is not here.
+    UnknownDevice,
+    /// Neither a record nor a commit tells the kernel.
+    UnknownKernel,
 }
 
 #[derive(Debug, PartialEq)]
@@ -157,19 +170,18 @@ impl Repository {
 }
 
 /// Counts experiments by their device, or by their kernel where that is another. The larger number comes first.
-fn others<'e>(experiments: impl Iterator<Item = &'e Experiment>, setup: &Setup) -> Vec<(String, usize)> {
-    let mut counted: Vec<(String, usize)> = Vec::new();
+fn others<'e>(experiments: impl Iterator<Item = &'e Experiment>, setup: &Setup) -> Vec<(Other, usize)> {
+    let mut counted: Vec<(Other, usize)> = Vec::new();
     for experiment in experiments.filter(|e| e.row.status != Status::Rules) {
-        let name =
-            match (setup.is_about(experiment), experiment.kernel.as_deref(), experiment.device.as_deref()) {
-                (false, Some(kernel), _) => kernel.to_owned(),
-                (true, _, Some(device)) => device.to_owned(),
-                (false, None, _) => "another kernel".to_owned(),
-                (true, _, None) => "an unknown device".to_owned(),
-            };
-        match counted.iter_mut().find(|(known, _)| *known == name) {
+        let other = match (setup.is_about(experiment), experiment.kernel.clone(), experiment.device.clone()) {
+            (false, Some(kernel), _) => Other::Kernel(kernel),
+            (false, None, _) => Other::UnknownKernel,
+            (true, _, Some(device)) => Other::Device(device),
+            (true, _, None) => Other::UnknownDevice,
+        };
+        match counted.iter_mut().find(|(known, _)| *known == other) {
             Some((_, count)) => *count += 1,
-            None => counted.push((name, 1)),
+            None => counted.push((other, 1)),
         }
     }
     counted.sort_by_key(|(_, count)| std::cmp::Reverse(*count));

@@ -19,6 +19,8 @@ pub enum Column {
     KernelUs,
     Correctness,
     Speed,
+    /// The problem of its kernel: the name of the folder.
+    Problem,
     Device,
     When,
     Run,
@@ -34,7 +36,7 @@ pub enum SortValue<'a> {
 
 impl Column {
     /// All columns, from left to right.
-    pub const ALL: [Column; 12] = [
+    pub const ALL: [Column; 13] = [
         Column::Commit,
         Column::Status,
         Column::Figure,
@@ -43,6 +45,7 @@ impl Column {
         Column::KernelUs,
         Column::Correctness,
         Column::Speed,
+        Column::Problem,
         Column::Device,
         Column::When,
         Column::Run,
@@ -60,6 +63,7 @@ impl Column {
             Column::KernelUs => "kernel µs",
             Column::Correctness => "correctness",
             Column::Speed => "speed",
+            Column::Problem => "problem",
             Column::Device => "device",
             Column::When => "when",
             Column::Run => "run",
@@ -115,6 +119,7 @@ impl Column {
                     Speed::Slower => 4.0,
                 })
             }),
+            Column::Problem => experiment.kernel.as_deref().map(problem).map(SortValue::Text),
             Column::Device => experiment.device.as_deref().map(SortValue::Text),
             // The history is in the order of time, and some rows have no time.
             Column::When => number(index as f64),
@@ -122,6 +127,11 @@ impl Column {
             Column::Description => Some(SortValue::Text(&row.description)),
         }
     }
+}
+
+/// The problem of a kernel: `rmsnorm` of `kernels/rmsnorm/kernel.cu`.
+pub fn problem(kernel: &str) -> &str {
+    kernel.rsplit('/').nth(1).unwrap_or(kernel)
 }
 
 /// Compares two rows; a row without a value comes last.

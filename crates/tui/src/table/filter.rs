@@ -57,6 +57,11 @@ impl Filter {
         self.terms.is_empty()
     }
 
+    /// Whether a word names a kernel, so that the rows are of any problem.
+    pub fn names_kernel(&self) -> bool {
+        self.terms.iter().any(|term| matches!(term.condition, Condition::Field("kernel", _)))
+    }
+
     /// Whether a row matches. `text` is the experiment's commit and description in small letters.
     pub fn accepts(&self, experiment: &Experiment, text: &str) -> bool {
         self.terms.iter().all(|term| term.condition.matches(experiment, text) != term.is_excluded)

@@ -124,6 +124,7 @@ fn each_column_sorts_its_best_value_first_and_rows_without_a_value_last() {
         "kernel µs: c4 c3 c7 c5 c1 c0 c6 c2",
         "correctness: c2 c7 c6 c5 c4 c3 c1 c0",
         "speed: c6 c5 c4 c3 c0 c7 c2 c1",
+        "problem: c7 c6 c5 c3 c2 c1 c0 c4",
         "device: c5 c7 c4 c3 c2 c1 c0 c6",
         "when: c7 c6 c5 c4 c3 c2 c1 c0",
         "run: c7 c6 c5 c4 c3 c2 c1 c0",
@@ -181,4 +182,24 @@ fn undecided_sorts_between_same_and_slower_and_is_found_by_its_word() {
     assert_eq!(rows(&table), "c3 c2 c1 c0");
     table.filter_by(Filter::parse("speed:undecided").expect("a filter"), &history);
     assert_eq!(rows(&table), "c1");
+}
+
+#[test]
+fn one_problem_is_shown_or_all_of_them() {
+    let history = history(PAST);
+    let mut table = Table::of_one_problem();
+    table.set_history(&history, HERE);
+    assert_eq!((rows(&table).as_str(), table.of_others()), ("c7 c6 c5 c3 c2 c1 c0", 1));
+    // A word that names a kernel chooses among all.
+    table.filter_by(Filter::parse("kernel:b").expect("a filter"), &history);
+    assert_eq!((rows(&table).as_str(), table.is_of_one_problem()), ("c4", false));
+    table.filter_by(Filter::default(), &history);
+    table.show_one_problem(false, &history);
+    assert_eq!(rows(&table), "c7 c6 c5 c4 c3 c2 c1 c0");
+    // A row of an unknown problem may be of this one.
+    let mut history = history;
+    history[4].kernel = None;
+    table.show_one_problem(true, &history);
+    table.set_history(&history, HERE);
+    assert_eq!((rows(&table).as_str(), table.of_others()), ("c7 c6 c5 c4 c3 c2 c1 c0", 0));
 }

@@ -96,6 +96,7 @@ impl Model {
             Action::Undo => return ask(RepositoryRequest::Undoable),
             Action::Auto => self.toggle_auto(),
             Action::Rerun => return self.start(Reason::Rerun),
+            Action::Measure => return self.start(Reason::Measure),
             Action::Stop | Action::Close if self.decision.held_out.is_some() => {
                 return vec![Effect::StopKeep];
             }
@@ -109,7 +110,10 @@ impl Model {
             Action::Pause => return self.toggle_pause(),
             Action::Bench => return self.show(View::Bench),
             Action::Source => return self.show(View::Source),
-            Action::Results => return self.show(View::Results),
+            Action::Results => {
+                self.show_selected_problem();
+                return self.show(View::Results);
+            }
             Action::Git => return self.show(View::Git),
             Action::Device => return self.show(View::Device),
             Action::FocusNext => self.panes.step_focus(true),
@@ -143,8 +147,19 @@ impl Model {
                 self.panes.correctness.histograms = !self.panes.correctness.histograms;
             }
             Action::LogScale => self.panes.history.toggle_scale(),
+            Action::SortNext if self.panes.focus() == Pane::Workloads => self.panes.workloads.sort_by_next(),
+            Action::SortReverse if self.panes.focus() == Pane::Workloads => self.panes.workloads.reverse(),
             Action::SortNext => return self.sort_by_next(),
             Action::SortReverse => return self.turn_order(),
+            Action::AllProblems => return self.turn_problems(),
+            Action::SortWorkloads => {
+                self.panes.set_focus(Pane::Workloads);
+                self.panes.workloads.sort_by_next();
+            }
+            Action::ReverseWorkloads => {
+                self.panes.set_focus(Pane::Workloads);
+                self.panes.workloads.reverse();
+            }
             Action::Filter => self.open_filter(),
             Action::Mark => self.mark(),
             Action::Compare => return self.compare(),
@@ -253,6 +268,10 @@ impl Model {
             Pane::Commit => self.panes.commit.scroll(by),
             Pane::Gauges => self.panes.gauges.scroll(by),
             Pane::Build => self.panes.build.scroll(by),
+            Pane::Workloads => {
+                let count = self.rows(Pane::Workloads).count;
+                self.panes.workloads.select(by, count);
+            }
         }
         Vec::new()
     }
@@ -263,7 +282,7 @@ impl Model {
             Pane::Experiment => &mut self.panes.experiment.left,
             Pane::Source => &mut self.panes.source.left,
             Pane::Log | Pane::Correctness | Pane::History | Pane::Commits => &mut self.panes.log.left,
-            Pane::Experiments | Pane::Graph | Pane::Gauges | Pane::Build => return,
+            Pane::Experiments | Pane::Graph | Pane::Gauges | Pane::Build | Pane::Workloads => return,
         };
         *left = left.saturating_add_signed(by).min(2_000);
     }

@@ -50,6 +50,7 @@ pub fn update(model: &mut Model, event: Event, now: Now) -> Update {
     model.frame.redraw = Redraw::NextFrame;
     let mut effects = model.on_event(event);
     model.repository.update_comparable(&model.setup, model.runs.last.as_ref());
+    model.note_workloads();
     effects.extend(model.watch_device());
     // The layout is saved before an effect that may close the screen.
     effects.splice(0..0, model.save_layout());

@@ -75,6 +75,11 @@ impl Model {
                 if let Some(column) = geometry.column_at(at).filter(|_| pane == Pane::Experiments) {
                     return self.sort_by_head(column);
                 }
+                let head = geometry.workload_column_at(at).filter(|_| pane == Pane::Workloads);
+                if let Some(column) = head {
+                    self.panes.workloads.sort_by_head(column);
+                    return Vec::new();
+                }
                 let Some(list) = geometry.list_at(pane, at) else { return Vec::new() };
                 let row = isize::try_from(at.y - list.rows.y).unwrap_or(0);
                 self.scroll(row.saturating_sub_unsigned(list.selected))

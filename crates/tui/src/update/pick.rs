@@ -9,6 +9,7 @@ use crate::palette;
 use crate::request::{RepositoryRequest, SettingsRequest};
 use crate::status::MessageLevel;
 use crate::theme::Theme;
+use lab_core::history::kernels::ListedKernel;
 
 impl Model {
     pub(super) fn open_themes(&mut self) -> Vec<Effect> {
@@ -42,8 +43,8 @@ impl Model {
     }
 
     /// The list begins at the present kernel.
-    pub(super) fn on_kernels(&mut self, found: Vec<String>) -> Vec<Effect> {
-        let here = found.iter().position(|name| *name == self.setup.kernel);
+    pub(super) fn on_kernels(&mut self, found: Vec<ListedKernel>) -> Vec<Effect> {
+        let here = found.iter().position(|kernel| kernel.name == self.setup.kernel);
         for overlay in &mut self.overlays {
             if let Overlay::Kernels { pick, kernels } = overlay {
                 if pick.input.value().is_empty() {
@@ -56,14 +57,19 @@ impl Model {
     }
 
     /// The kernels that match what is typed, the best first.
-    pub(crate) fn fitting_kernels<'k>(typed: &str, kernels: Option<&'k Vec<String>>) -> Vec<&'k String> {
+    pub(crate) fn fitting_kernels<'k>(
+        typed: &str,
+        kernels: Option<&'k Vec<ListedKernel>>,
+    ) -> Vec<&'k ListedKernel> {
         let all = kernels.map(Vec::as_slice).unwrap_or_default();
-        palette::best(typed, all.iter().map(|name| [name.as_str()])).into_iter().map(|at| &all[at]).collect()
+        let names = all.iter().map(|kernel| [kernel.name.as_str()]);
+        palette::best(typed, names).into_iter().map(|at| &all[at]).collect()
     }
 
     fn picked_kernel(&self) -> Option<String> {
         let Some(Overlay::Kernels { pick, kernels }) = self.overlays.last() else { return None };
-        Model::fitting_kernels(pick.input.value(), kernels.as_ref()).get(pick.at).map(|name| (*name).clone())
+        let fitting = Model::fitting_kernels(pick.input.value(), kernels.as_ref());
+        fitting.get(pick.at).map(|kernel| kernel.name.clone())
     }
 
     /// Opens the screen on the chosen kernel. A decision is finished first.

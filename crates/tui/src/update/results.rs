@@ -32,6 +32,38 @@ impl Model {
         self.load_details()
     }
 
+    /// Shows the experiments of all problems, or of this one alone.
+    pub(super) fn turn_problems(&mut self) -> Vec<Effect> {
+        let table = &mut self.panes.experiments.table;
+        if table.of_others() == 0 {
+            return Vec::new();
+        }
+        // A filter that names a kernel shows all problems: without it this one alone.
+        let only = !table.is_of_one_problem();
+        if only && table.filter().names_kernel() {
+            table.filter_by(Filter::default(), &self.repository.experiments);
+        }
+        table.show_one_problem(only, &self.repository.experiments);
+        self.deselect_hidden();
+        self.load_details()
+    }
+
+    /// An experiment without a row cannot stay selected.
+    fn deselect_hidden(&mut self) {
+        if self.selection.key.is_some() && self.selected_row().is_none() {
+            self.selection.key = None;
+        }
+    }
+
+    /// Shows all problems if the experiment that another view selected is of another one.
+    pub(super) fn show_selected_problem(&mut self) {
+        let is_other = self.selected().is_some_and(|e| !self.setup.is_about(e) && e.kernel.is_some());
+        let table = &mut self.panes.experiments.table;
+        if is_other && table.is_of_one_problem() {
+            table.show_one_problem(false, &self.repository.experiments);
+        }
+    }
+
     pub(super) fn open_filter(&mut self) {
         self.panes.set_focus(Pane::Experiments);
         let before = self.panes.experiments.table.filter().text().to_owned();
@@ -148,10 +180,7 @@ impl Model {
         }
         let Ok(filter) = read else { return Vec::new() };
         self.panes.experiments.table.filter_by(filter, &self.repository.experiments);
-        // An experiment without a row cannot stay selected.
-        if self.selection.key.is_some() && self.selected_row().is_none() {
-            self.selection.key = None;
-        }
+        self.deselect_hidden();
         self.load_details()
     }
 

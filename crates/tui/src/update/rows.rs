@@ -12,7 +12,7 @@ impl Model {
         self.panes.set_focus(pane);
         match pane {
             // A list selects the row as the keys would.
-            Pane::Commits | Pane::Graph | Pane::Experiments => {
+            Pane::Commits | Pane::Graph | Pane::Experiments | Pane::Workloads => {
                 return self.scroll(at as isize - self.row_at(pane) as isize);
             }
             Pane::Log | Pane::Correctness | Pane::History => self.panes.log.go_to(at),
@@ -33,7 +33,7 @@ impl Model {
             Pane::Commit => self.panes.commit.text.unmark(),
             Pane::Gauges => self.panes.gauges.unmark(),
             Pane::Build => self.panes.build.unmark(),
-            Pane::Commits | Pane::Graph | Pane::Experiments | Pane::Source => {}
+            Pane::Commits | Pane::Graph | Pane::Experiments | Pane::Workloads | Pane::Source => {}
         }
     }
 

@@ -2,10 +2,12 @@
 
 use crate::effect::{Effect, Redraw};
 use crate::model::Model;
+use crate::panes::workloads::WorkloadTable;
 use crate::request::ViewRequest;
 use crate::views::Pane;
 use lab_core::history::details::{Compared, ExperimentDetails};
 use lab_core::run::experiment::{Experiment, ExperimentKey};
+use lab_core::run::record::Record;
 
 impl Model {
     /// Selects an experiment, or none, and loads its details where a pane shows them.
@@ -60,6 +62,10 @@ impl Model {
         if self.shown().is_some_and(|shown| shown.is(&details.key)) {
             let again = self.selection.details.as_ref().is_some_and(|known| known.key == details.key);
             self.panes.experiment.take_details(&details, again);
+            let report = details.record.as_ref().map(Record::report);
+            let objective = self.setup.objective.name();
+            let table = report.and_then(|report| WorkloadTable::of(&report, objective));
+            self.panes.workloads.take_experiment(&details.key, table);
             self.selection.details = Some(details);
         } else {
             self.frame.redraw = Redraw::No;

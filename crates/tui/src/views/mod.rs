@@ -43,11 +43,15 @@ impl View {
         }
     }
 
-    /// The view's panes in the order of the focus: as one reads.
-    pub fn panes(self) -> &'static [Pane] {
+    /// The view's panes in the order of the focus: as one reads. `has_workloads`: there are several workloads to show.
+    pub fn panes(self, has_workloads: bool) -> &'static [Pane] {
         match self {
+            View::Bench if has_workloads => {
+                &[Pane::Correctness, Pane::History, Pane::Commits, Pane::Workloads, Pane::Log]
+            }
             View::Bench => &[Pane::Correctness, Pane::History, Pane::Commits, Pane::Log],
             View::Source => &[Pane::Source],
+            View::Results if has_workloads => &[Pane::Experiments, Pane::Experiment, Pane::Workloads],
             View::Results => &[Pane::Experiments, Pane::Experiment],
             View::Git => &[Pane::Graph, Pane::Commit],
             View::Device => &[Pane::Gauges, Pane::Build],
@@ -62,6 +66,8 @@ pub enum Pane {
     History,
     Commits,
     Log,
+    /// In Bench those of the last run, in Results those of the selected experiment.
+    Workloads,
     // Source
     Source,
     // Results
@@ -82,6 +88,7 @@ impl Pane {
             Pane::History => "Throughput",
             Pane::Commits => "Git log",
             Pane::Log => "run.log",
+            Pane::Workloads => "Workloads",
             Pane::Source => "Source",
             Pane::Experiments => "Experiments",
             Pane::Experiment => "Experiment",
@@ -98,7 +105,12 @@ impl Pane {
     pub fn text(self) -> Pane {
         match self {
             Pane::Correctness | Pane::History => Pane::Log,
-            Pane::Commits | Pane::Log | Pane::Source | Pane::Experiments | Pane::Experiment => self,
+            Pane::Commits
+            | Pane::Log
+            | Pane::Workloads
+            | Pane::Source
+            | Pane::Experiments
+            | Pane::Experiment => self,
             Pane::Graph | Pane::Commit | Pane::Gauges | Pane::Build => self,
         }
     }

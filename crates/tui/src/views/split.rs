@@ -17,7 +17,11 @@ pub enum Split {
     BenchRight,
     /// Bench on a smaller screen, where all panes are in one column.
     BenchStack,
+    /// Bench: between the workloads and run.log.
+    BenchWorkloads,
     Results,
+    /// Results: between the details and the workloads.
+    ResultsDetails,
     Git,
     Device,
 }

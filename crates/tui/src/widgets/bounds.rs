@@ -15,7 +15,9 @@ pub fn reference_lines(report: &Report, objective: &Objective) -> Vec<(f64, Stri
         let at = match objective {
             Objective::KernelTime => bound,
             // A launch does the same amount of work in both, so the throughputs are in the inverse ratio of the times.
-            Objective::Throughput => report.number(objective.name())? * report.number("kernel_us")? / bound,
+            Objective::Throughput | Objective::Tflops | Objective::Gbps => {
+                report.number(objective.name())? * report.number("kernel_us")? / bound
+            }
             Objective::Other(_) => return None,
         };
         at.is_finite().then(|| (at, format!("{name} {}", format::short(at))))

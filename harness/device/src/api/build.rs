@@ -74,6 +74,10 @@ pub struct Built {
     /// Whether the image was found in the [build cache](crate::build_cache).
     #[serde(default)]
     pub reused: bool,
+    /// Where the source asks which device it is built for, as in `kernel.cu:26 asks for LAB_CPU`; only on the cpu device,
+    /// which then runs another path than a GPU.
+    #[serde(default)]
+    pub device_branch: Option<String>,
     /// Registers per thread: the largest number over the module's functions. `None` where the compiler reports none.
     pub registers: Option<u32>,
     /// Bytes of spill loads and stores: the largest sum over the module's functions, where it is known.
@@ -90,6 +94,7 @@ impl Built {
             log,
             seconds: started.elapsed().as_secs_f64(),
             reused: false,
+            device_branch: None,
             registers: None,
             spill_bytes: None,
             shared_bytes: None,

@@ -49,6 +49,8 @@ pub struct DeviceInfo {
     pub max_shared_bytes: u32,
     /// Bytes of level-2 cache; 0 on the cpu device, which does not emulate one.
     pub l2_bytes: u64,
+    /// Bytes of memory, of which other processes may hold a part. 0 if the device does not tell.
+    pub memory_bytes: u64,
     /// `GPU-` and 16 bytes in hex. CUDA_VISIBLE_DEVICES changes a device's ordinal, but not this. Empty on the cpu
     /// device.
     pub uuid: String,
@@ -287,9 +289,5 @@ pub trait Driver {
     /// The names of a module's kernels, where the device can tell them.
     fn kernels(&mut self, _module: u32) -> Result<Vec<String>, DeviceError> {
         Ok(Vec::new())
-    }
-    /// Bytes of the device's memory; `None` where that is unknown.
-    fn memory_bytes(&self) -> Option<u64> {
-        None
     }
 }

@@ -41,6 +41,7 @@ impl Builder for Counting {
             log,
             seconds: 1.0,
             reused: false,
+            device_branch: None,
             registers: Some(7),
             spill_bytes: None,
             shared_bytes: None,

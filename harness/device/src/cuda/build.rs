@@ -151,6 +151,7 @@ impl Builder for NvrtcBuilder {
             log,
             seconds,
             reused: false,
+            device_branch: None,
             registers: resources.registers,
             spill_bytes: resources.spill_bytes,
             shared_bytes: resources.shared_bytes,

@@ -241,6 +241,14 @@ struct __nv_bfloat16_raw {
     unsigned short x;
     operator __nv_bfloat16() const { return __nv_bfloat16::of(x); }
 };
+struct __half2_raw {
+    unsigned short x, y;
+    operator __half2() const { return {__half::of(x), __half::of(y)}; }
+};
+struct __nv_bfloat162_raw {
+    unsigned short x, y;
+    operator __nv_bfloat162() const { return {__nv_bfloat16::of(x), __nv_bfloat16::of(y)}; }
+};
 
 // These functions under the names of each format: `half` and `half2`, or `bfloat16` and `bfloat162`.
 #define LAB_CPU_NAMES(T, P, one, pair)                                                       \

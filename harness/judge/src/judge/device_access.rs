@@ -12,6 +12,10 @@ use std::time::Duration;
 /// another user's process holds the lock: a verdict with a caveat is then better than none.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// How long a run of `lab bench` waits for the device: longer than another one measures. Nobody waits for its verdict, and its
+/// times are of little use if something was measured beside it.
+pub const PATIENCE_OF_BENCH: Duration = Duration::from_secs(30 * 60);
+
 /// Access to one device. On the emulated device, which has no lock, every method returns at once without a guard.
 pub struct DeviceAccess {
     lock: Option<DeviceLock>,
@@ -23,9 +27,19 @@ impl DeviceAccess {
         DeviceAccess { lock: DeviceLock::of(device, cache_dir) }
     }
 
-    /// Waits until this use is allowed, for 60 s at most, and says in the log what it waits for. A measurement that goes on
-    /// without the lock gets a caveat.
+    /// [`DeviceAccess::wait_for`] 60 s at most.
     pub fn wait(&self, wanted: DeviceUse, out: &mut Writer) -> Result<Option<LockGuard>, Stop> {
+        self.wait_for(PATIENCE, wanted, out)
+    }
+
+    /// Waits until this use is allowed, but no longer than `patience`, and says in the log what it waits for. A measurement that
+    /// goes on without the lock gets a caveat.
+    pub fn wait_for(
+        &self,
+        patience: Duration,
+        wanted: DeviceUse,
+        out: &mut Writer,
+    ) -> Result<Option<LockGuard>, Stop> {
         let Some(lock) = &self.lock else { return Ok(None) };
         let say = || {
             out.text(match wanted {
@@ -33,11 +47,11 @@ impl DeviceAccess {
                 DeviceUse::Launching => "another run measures on this device: waiting for it",
             })
         };
-        let guard = lock.take(wanted, PATIENCE, say)?;
+        let guard = lock.take(wanted, patience, say)?;
         if guard.is_none() && wanted == DeviceUse::Measuring {
             out.caveat(format_args!(
                 "another run used the same device for more than {} s, so this was measured beside it",
-                PATIENCE.as_secs()
+                patience.as_secs()
             ))?;
         }
         Ok(guard)

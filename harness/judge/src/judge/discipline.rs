@@ -54,7 +54,8 @@ pub fn measure(cx: &mut ProblemContext, asked: Trials, candidate: Candidate) -> 
     if check_bounds(cx, &*timed, &turns)? == Correctness::Fail {
         return Ok(Correctness::Fail);
     }
-    timed.write(&turns, false, cx.out)?;
+    timed.write(&turns, cx.out)?;
+    timed.write_once(cx.out)?;
     let labels: Vec<String> = timed.demands().into_iter().map(|demand| demand.label).collect();
     write_times(&labels, &bench.trials.workloads(), cx.out)?;
     Ok(Correctness::Pass)
@@ -111,12 +112,12 @@ impl Bench {
         // Warming up leaves an input for one timed turn.
         let spare = inputs.size_hint().1.map_or(self.discipline.warm_up, |all| all.saturating_sub(1));
         for inputs in inputs.by_ref().take(self.discipline.warm_up.min(spare)) {
-            if self.turn(worker, timed, inputs, out)?.is_none() {
+            if turn(worker, timed, inputs, out)?.is_none() {
                 return Ok(false);
             }
         }
         for inputs in inputs {
-            let Some(seconds) = self.turn(worker, timed, inputs, out)? else { return Ok(false) };
+            let Some(seconds) = turn(worker, timed, inputs, out)? else { return Ok(false) };
             self.turns += 1;
             self.write_progress(out)?;
             if self.trials.push(seconds) {
@@ -124,17 +125,6 @@ impl Bench {
             }
         }
         Ok(true)
-    }
-
-    fn turn(
-        &self,
-        worker: &mut Worker,
-        timed: &mut dyn Timed,
-        inputs: u64,
-        out: &mut Writer,
-    ) -> Result<Option<Vec<f64>>, Stop> {
-        let Some(seconds) = timed.turn(worker, inputs, out)? else { return Ok(None) };
-        Ok((timed.check_memory(worker, out)? == Correctness::Pass).then_some(seconds))
     }
 
     fn write_progress(&mut self, out: &mut Writer) -> Result<(), Stop> {
@@ -145,6 +135,17 @@ impl Bench {
         self.written = Some(Instant::now());
         Ok(out.progress(self.turns as u64, all as u64)?)
     }
+}
+
+/// Times a turn; `None` if its results were wrong.
+fn turn(
+    worker: &mut Worker,
+    timed: &mut dyn Timed,
+    inputs: u64,
+    out: &mut Writer,
+) -> Result<Option<Vec<f64>>, Stop> {
+    let Some(seconds) = timed.turn(worker, inputs, out)? else { return Ok(None) };
+    Ok((timed.check_memory(worker, out)? == Correctness::Pass).then_some(seconds))
 }
 
 /// Writes `mean_us:`, the arithmetic mean over the workloads, and a `workload:` line for each: its time, its time in each trial,

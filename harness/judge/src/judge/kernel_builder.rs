@@ -58,7 +58,8 @@ impl KernelBuilder<'_> {
     /// Writes the compiler's messages, `build_s:` and what is known of the kernel's resources. Returns the image, or
     /// [`Stop::Build`] if there is none.
     pub fn write_build(&self, built: Built, out: &mut Writer) -> Result<Image, Stop> {
-        let Built { image, log, seconds, reused, registers, spill_bytes, shared_bytes } = built;
+        let Built { image, log, seconds, reused, device_branch, registers, spill_bytes, shared_bytes } =
+            built;
         out.text(&log)?;
         out.line("build_s", format_args!("{seconds:.2}{}", if reused { " reused=yes" } else { "" }))?;
         for (key, value) in
@@ -68,13 +69,19 @@ impl KernelBuilder<'_> {
                 out.line(key, value)?;
             }
         }
+        if let Some(place) = device_branch.filter(|_| image.is_some()) {
+            out.caveat(format_args!("the emulated device judged another path than a GPU runs: {place}"))?;
+        }
         image.ok_or_else(|| Stop::Build(format!("{} does not build", self.options.shown_as())))
     }
 
-    /// Writes a caveat if the image allocates memory: the judge cannot see what a launch leaves there for the next one.
-    pub fn write_caveats(image: &Image, out: &mut Writer) -> Result<(), Stop> {
+    /// Writes `built_for:`, the architecture that the image of a GPU says it is for. Writes a caveat if the image allocates memory: the judge cannot see what a launch leaves there for the next one.
+    pub fn write_image(image: &Image, out: &mut Writer) -> Result<(), Stop> {
         let bytes = std::fs::read(&image.path)
             .map_err(|e| Stop::Lab(format!("{} cannot be read: {e}", image.path.display())))?;
+        if let Some(target) = lab_device::image_target(&bytes) {
+            out.line("built_for", target)?;
+        }
         let called = lab_device::allocators(&bytes);
         if !called.is_empty() {
             let names: Vec<&str> =

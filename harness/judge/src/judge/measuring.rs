@@ -5,11 +5,12 @@
 
 mod lines;
 mod times;
+mod workloads;
 
 use super::incumbent::{Incumbent, WRONG, no_comparison};
 use crate::measure::abba::AbbaBlock;
 use crate::measure::plan::{LEAST_BLOCKS, Plan, SoFar};
-use crate::measure::{geometric_mean, summarise};
+use crate::measure::summarise;
 use crate::outcome::{Correctness, Stop};
 use crate::probe::bounds;
 use crate::problem::{CHECKED_LAUNCHES, Problem, ProblemContext, Timed, WorkerRole};
@@ -19,7 +20,8 @@ use lab_stats::speed::Speed;
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use times::Times;
+use times::{BlockTurns, Times};
+use workloads::TimedWorkloads;
 
 /// Shortest time between two writings of the measures. A screen cannot show more.
 const WRITE_EVERY: Duration = Duration::from_millis(50);
@@ -43,6 +45,8 @@ pub fn measure(
         began: Instant::now(),
         in_turns: Duration::ZERO,
         last_written: None,
+        measures: Vec::new(),
+        workloads: TimedWorkloads::default(),
         disturbed: false,
     };
     measuring.leave_out_a_slow_incumbent(cx)?;
@@ -124,6 +128,10 @@ struct Measuring<'a> {
     in_turns: Duration,
     /// When the measures were last written.
     last_written: Option<Instant>,
+    /// The keys of the measures that were written.
+    measures: Vec<&'static str>,
+    /// What was timed of each workload. Empty before the last turn.
+    workloads: TimedWorkloads,
     /// Something disturbed the measurement. Not known before its end.
     disturbed: bool,
 }
@@ -244,11 +252,13 @@ impl Measuring<'_> {
     }
 
     /// Compares the times with the device's bounds and writes the candidate's measures for the last time.
-    fn finish(&self, cx: &mut ProblemContext, timed: &TimedWorker) -> Result<TurnOutcome, Stop> {
+    fn finish(&mut self, cx: &mut ProblemContext, timed: &TimedWorker) -> Result<TurnOutcome, Stop> {
         if check_bounds(cx, &*timed.timed, &self.times.candidate)? == Correctness::Fail {
             return Ok(TurnOutcome::WrongResult);
         }
-        timed.timed.write(&self.times.candidate, true, cx.out)?;
+        timed.timed.write(&self.times.candidate, cx.out)?;
+        timed.timed.write_once(cx.out)?;
+        self.workloads = TimedWorkloads::of(cx, &*timed.timed, &self.times.candidate);
         Ok(TurnOutcome::TimeUp)
     }
 
@@ -276,12 +286,12 @@ impl Measuring<'_> {
         let began = Instant::now();
         let before = self.in_turns;
         let first = self.turn_of_incumbent(cx, worker, timed, inputs[0])?;
-        let mut between = [0.0; 2];
+        let mut between = [Vec::new(), Vec::new()];
         for (turn, inputs) in between.iter_mut().zip(inputs) {
             let Some(seconds) = timed.turn(worker, inputs, cx.out)? else {
                 return Ok(TurnOutcome::WrongResult);
             };
-            *turn = geometric_mean(seconds.iter().copied()).unwrap_or(f64::NAN);
+            turn.clone_from(&seconds);
             self.times.candidate.push(seconds);
             self.in_turns = before + began.elapsed();
             if self.spent() >= self.plan.patience() {
@@ -291,7 +301,10 @@ impl Measuring<'_> {
         let last = self.turn_of_incumbent(cx, worker, timed, inputs[1])?;
         self.in_turns = before + began.elapsed();
         if let (Some(first), Some(last)) = (first, last) {
-            self.times.add_block(AbbaBlock { a: [first, last], b: between });
+            let turns = BlockTurns { a: [first, last], b: between };
+            let whole = |turn: &Vec<f64>| timed.timed.seconds_of_turn(turn).unwrap_or(f64::NAN);
+            let block = AbbaBlock { a: turns.a.each_ref().map(whole), b: turns.b.each_ref().map(whole) };
+            self.times.add_block(block, &turns);
         }
         Ok(TurnOutcome::Continue)
     }
@@ -304,7 +317,7 @@ impl Measuring<'_> {
         worker: &mut Worker,
         timed: &mut TimedWorker,
         inputs: u64,
-    ) -> Result<Option<f64>, Stop> {
+    ) -> Result<Option<Vec<f64>>, Stop> {
         let Some(incumbent) = self.incumbent.as_mut() else { return Ok(None) };
         let shared = timed.timed.shares_inputs().then_some(&inputs);
         let turn = match (&mut timed.incumbent, shared.or(timed.used.last())) {
@@ -318,9 +331,8 @@ impl Measuring<'_> {
         };
         match turn {
             Ok(seconds) => {
-                let turn = geometric_mean(seconds.iter().copied());
-                self.times.incumbent.push(seconds);
-                Ok(turn)
+                self.times.incumbent.push(seconds.clone());
+                Ok(Some(seconds))
             }
             Err(reason) => {
                 self.take_comparison_back(cx)?;
@@ -364,7 +376,7 @@ pub fn check_bounds(
     };
     let seconds: Option<Vec<f64>> = (0..demands.len()).map(median).collect();
     let Some(seconds) = seconds else { return Ok(Correctness::Pass) };
-    Ok(bounds::judge(&figures, cx.device.l2_bytes, &demands, &seconds, cx.out)?)
+    Ok(bounds::judge(&figures, cx.device.l2_bytes, &demands, &seconds, timed.aggregate(), cx.out)?)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! depend on the candidate is done before the start signal.
 
 use super::confinement;
-use super::device_access::DeviceAccess;
+use super::device_access::{DeviceAccess, PATIENCE_OF_BENCH};
 use super::discipline;
 use super::incumbent::{self, Incumbent};
 use super::kernel_builder::KernelBuilder;
@@ -26,7 +26,7 @@ use crate::sink::SharedSink;
 use crate::telemetry::TelemetryMonitor;
 use crate::worker::{Launched, LaunchedKernel, ModuleId, Worker};
 use lab_device::{Built, DeviceInfo, Occupancy};
-use lab_protocol::report::{Report, Severity, Stage, Writer};
+use lab_protocol::report::{JudgedWorkloads, Report, Severity, Stage, Writer};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -48,6 +48,7 @@ pub fn run(
     let out = &mut sink.writer();
     out.stage(Stage::Build)?;
     let mut problem = problem::open(&options.folder)?;
+    problem.use_workloads(options.when);
     out.line("problem", problem.name())?;
     let cache_dir = cache_dir(options)?;
     let target = lab_device::resolve(options.device);
@@ -120,13 +121,16 @@ pub fn run(
         }
     }
     let image = builder.write_build(built, out)?;
-    KernelBuilder::write_caveats(&image, out)?;
+    KernelBuilder::write_image(&image, out)?;
     if !on_standby {
         env.prepare(problem, &mut builder, out, &mut worker)?;
     }
     out.stage(Stage::Verify)?;
     let module = worker.load(&image.path)?;
     let mut verdict = env.verify(problem, &mut builder, out, &mut worker, module)?;
+    if let Some(JudgedWorkloads { judged, of, when }) = problem.judged_workloads() {
+        out.line("workloads", format_args!("{judged} of={of} when={when}"))?;
+    }
     let mut timed_problem = None;
     if let Some(held_out) = held_out {
         let mut sealed = SealedCheck { env: &mut env, builder: &mut builder, worker: &mut worker, module };
@@ -203,6 +207,7 @@ impl SealedCheck<'_, '_> {
         self.env.seed = random_seed();
         out.line("seed", self.env.seed)?;
         let mut problem = problem::open(&self.env.options.folder)?;
+        problem.use_workloads(self.env.options.when);
         let verdict = self.check(&mut *problem, out)?;
         Ok((problem, verdict))
     }
@@ -396,7 +401,7 @@ impl RunEnvironment<'_> {
         out: &mut Writer,
     ) -> Result<Correctness, Stop> {
         self.with_context(builder, out, |cx| {
-            let _access = self.access.wait(DeviceUse::Measuring, cx.out)?;
+            let _access = self.access.wait_for(PATIENCE_OF_BENCH, DeviceUse::Measuring, cx.out)?;
             self.telemetry.start();
             let verdict = discipline::measure(cx, asked, candidate)?;
             self.telemetry.write(cx.out)?;

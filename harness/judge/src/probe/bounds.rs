@@ -8,9 +8,9 @@
 //! algorithm with fewer exchanges can be faster.
 
 use super::DeviceFigures;
-use crate::measure::geometric_mean;
 use crate::outcome::Correctness;
 use lab_protocol::report::Writer;
+use lab_stats::aggregate::{Aggregate, Better};
 use serde::Deserialize;
 use std::io;
 
@@ -104,13 +104,14 @@ impl DeviceFigures {
 }
 
 /// Compares each launch's time with its floor. Returns `Fail` and writes `first_failure:` if a time is below it.
-/// Otherwise writes `floor_us:`, `estimate_us:` and `of_estimate:`, which are geometric means over the launches, like
-/// the measures. `seconds` has a time for each demand.
+/// Otherwise writes `floor_us:`, `estimate_us:` and `of_estimate:`, which are aggregates over the launches, like the
+/// measures. `seconds` has a time for each demand.
 pub fn judge(
     figures: &DeviceFigures,
     l2_bytes: u64,
     demands: &[Demand],
     seconds: &[f64],
+    aggregate: Aggregate,
     out: &mut Writer,
 ) -> io::Result<Correctness> {
     let bounds: Vec<TimeBounds> = demands.iter().map(|demand| figures.bounds(demand, l2_bytes)).collect();
@@ -123,9 +124,10 @@ pub fn judge(
     }
     let mean = |value: &dyn Fn(&TimeBounds) -> f64| {
         let each = bounds.iter().zip(demands).map(|(bounds, demand)| value(bounds) / demand.steps.max(1.0));
-        geometric_mean(each)
+        aggregate.of(each, Better::Smaller)
     };
-    let measured = geometric_mean(seconds.iter().zip(demands).map(|(seconds, d)| seconds / d.steps.max(1.0)));
+    let times = seconds.iter().zip(demands).map(|(seconds, d)| seconds / d.steps.max(1.0));
+    let measured = aggregate.of(times, Better::Smaller);
     if let (Some(floor), Some(estimate), Some(measured)) =
         (mean(&|b| b.floor), mean(&|b| b.estimate), measured)
     {
@@ -244,7 +246,7 @@ mod tests {
     fn judged(demands: &[Demand], seconds: &[f64]) -> (Correctness, String) {
         let (reader, writer) = io::pipe().unwrap();
         let mut out = Writer::new(writer);
-        let verdict = judge(&H200, L2, demands, seconds, &mut out).unwrap();
+        let verdict = judge(&H200, L2, demands, seconds, Aggregate::Geometric, &mut out).unwrap();
         drop(out);
         (verdict, io::read_to_string(reader).unwrap())
     }

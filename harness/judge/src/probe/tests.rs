@@ -58,6 +58,7 @@ fn figures_are_kept_for_one_device_and_driver() {
         arch: "sm_90".into(),
         max_shared_bytes: 232_448,
         l2_bytes: 50 << 20,
+        memory_bytes: 0,
         uuid: "GPU-1".into(),
         driver: "CUDA 13.0, driver 580.159".into(),
     };

@@ -1,11 +1,14 @@
 //! What the judge asks of a problem: [`Problem`] up to the gates, [`Timed`] for the timed launches.
 
+use crate::measure::{TimingSummary, geometric_mean};
 use crate::outcome::{Correctness, Stop};
 use crate::probe::DeviceFigures;
 use crate::probe::bounds::Demand;
 use crate::worker::{ModuleId, Worker};
 use lab_device::DeviceInfo;
-use lab_protocol::report::{Measure, Writer};
+use lab_protocol::When;
+use lab_protocol::report::{JudgedWorkloads, Measure, Writer};
+use lab_stats::aggregate::Aggregate;
 use std::path::Path;
 
 /// What a problem needs of the build.
@@ -42,6 +45,14 @@ pub struct ProblemContext<'a> {
 pub trait Problem {
     /// The problem's name, for the line `problem:`.
     fn name(&self) -> &str;
+    /// Selects the workloads of this occasion and of the ones before it. Called before every other method that judges, or
+    /// not at all: then the problem judges those of a save.
+    fn use_workloads(&mut self, _when: When) {}
+    /// How many workloads [`Problem::verify`] judged. `None` if the problem has no workloads to choose from, or the check
+    /// ended before its last one.
+    fn judged_workloads(&self) -> Option<JudgedWorkloads> {
+        None
+    }
     /// What the compiler needs besides the source.
     fn build_needs(&self, device: &DeviceInfo) -> BuildNeeds;
     /// Computes or loads what is expected, and uploads what every candidate gets. Writes `progress:` if that takes
@@ -186,10 +197,41 @@ pub trait Timed {
     fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness, Stop>;
     /// Samples per second over these turns, with the 95 % interval if there are enough.
     fn throughput(&self, turns: &[Vec<f64>]) -> Option<Measure>;
+    /// The seconds that stand for a whole turn: if those of one kernel are half of another's, it is twice as good.
+    fn seconds_of_turn(&self, turn: &[f64]) -> Option<f64> {
+        geometric_mean(turn.iter().copied())
+    }
     /// What each launch of a turn must do, for the bounds.
     fn demands(&self) -> Vec<Demand>;
-    /// Writes the lines of the measures. With `last`, also the lines that are written once.
-    fn write(&self, turns: &[Vec<f64>], last: bool, out: &mut Writer) -> Result<(), Stop>;
+    /// How the times of several launches become one, for the bounds.
+    fn aggregate(&self) -> Aggregate {
+        Aggregate::Geometric
+    }
+    /// The figures of each workload over these turns, for the lines `workload:`. Empty if a turn is not about workloads.
+    fn workloads(&self, _turns: &[Vec<f64>]) -> Vec<WorkloadFigures> {
+        Vec::new()
+    }
+    /// The keys of the lines that [`Timed::write`] writes.
+    fn measures(&self) -> Vec<&'static str> {
+        vec!["throughput_sps", "kernel_us"]
+    }
+    /// Writes the lines that do not depend on the turns. Called once, after the last turn.
+    fn write_once(&self, _out: &mut Writer) -> Result<(), Stop> {
+        Ok(())
+    }
+    /// Writes the lines of the measures over these turns.
+    fn write(&self, turns: &[Vec<f64>], out: &mut Writer) -> Result<(), Stop>;
+}
+
+/// What was measured of one workload.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkloadFigures {
+    /// As in `rows=3 cols=257 T=f16`.
+    pub label: String,
+    /// Seconds of a launch.
+    pub seconds: TimingSummary,
+    /// Further figures as `key=value` words, each with a blank before it.
+    pub words: String,
 }
 
 /// Formats `value low= high=` with `digits` digits after the point. The caller may add attributes.

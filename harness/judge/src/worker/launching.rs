@@ -318,8 +318,8 @@ impl Launching {
         statement: &Statement,
         what: &str,
     ) -> Result<Launched, WorkerFailure> {
-        if let Some(memory) = device.driver.memory_bytes().filter(|memory| statement.scratch_bytes > *memory)
-        {
+        let memory = device.driver.info().memory_bytes;
+        if memory > 0 && statement.scratch_bytes > memory {
             return Err(crash(
                 statement.line,
                 &format!(

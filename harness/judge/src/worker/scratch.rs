@@ -32,7 +32,10 @@ impl ScratchPool {
         bytes: usize,
         count: usize,
     ) -> Result<Vec<BufferId>, DeviceError> {
-        let kept = driver.memory_bytes().map_or(KEPT, |all| all / 4);
+        let kept = match driver.info().memory_bytes {
+            0 => KEPT,
+            all => all / 4,
+        };
         let count = ((kept / (bytes as u64).max(1)) as usize).clamp(1, count.max(1));
         let others: u64 =
             self.buffers.iter().filter(|(size, _)| *size != bytes).map(|(size, _)| *size as u64).sum();

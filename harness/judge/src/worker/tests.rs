@@ -7,7 +7,7 @@ use super::*;
 use crate::outcome::Stop;
 use crate::process::framing;
 use crate::testing;
-use lab_device::{COMPARE_CHUNK_BYTES, DeviceInfo, Entry, MemoryRange, POISON, POISONS, Shape};
+use lab_device::{BYTE_POISONS, COMPARE_CHUNK_BYTES, DeviceInfo, Entry, MemoryRange, POISON, POISONS, Shape};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
@@ -25,7 +25,7 @@ struct Fake {
 
 impl Driver for Fake {
     fn info(&self) -> DeviceInfo {
-        DeviceInfo { emulated: true, ..testing::device() }
+        DeviceInfo { emulated: true, memory_bytes: 1 << 20, ..testing::device() }
     }
     fn load(&mut self, _: &Path) -> Result<u32, DeviceError> {
         Ok(7)
@@ -39,9 +39,6 @@ impl Driver for Fake {
     }
     fn blocks_per_sm(&mut self, _: Entry, _: u32, _: u32) -> Result<u32, DeviceError> {
         Ok(2)
-    }
-    fn memory_bytes(&self) -> Option<u64> {
-        Some(1 << 20)
     }
     fn page_bytes(&self) -> usize {
         if self.is_gpu { 2 << 20 } else { 1 }
@@ -276,6 +273,25 @@ fn a_change_far_into_a_large_input_is_found_at_its_byte() {
     let offset = changed[0] as u64;
     assert_eq!(worker.breaches().unwrap(), [Breach::InputChanged { buffer: "x".into(), offset }]);
     assert_eq!(worker.breaches().unwrap(), [], "all of it is restored");
+}
+
+#[test]
+fn a_buffer_may_have_patterns_of_its_own() {
+    let mut worker = worker_with(PLAIN, Box::new(|_, _| Ok(())));
+    let (x, y) = (worker.buffer("x", 5).unwrap(), worker.buffer("y", 8).unwrap());
+    worker.set_poisons(x, BYTE_POISONS);
+    assert_eq!(worker.last_poison(x), None);
+    let mut seen = Vec::new();
+    for _ in 0..4 {
+        worker.poison_all(vec![x, y]).unwrap();
+        let pattern = worker.last_poison(x).unwrap();
+        assert_eq!(worker.read(x).unwrap(), pattern.to_le_bytes().repeat(2)[..5]);
+        assert!(worker.last_poison(y).is_some_and(|pattern| POISONS.contains(&pattern)));
+        seen.push(pattern);
+    }
+    assert!(seen[0] == seen[2] && seen[1] == seen[3] && seen[0] != seen[1], "{seen:x?}");
+    assert!(seen.iter().all(|pattern| BYTE_POISONS.contains(pattern)), "{seen:x?}");
+    assert_eq!(worker.breaches().unwrap(), []);
 }
 
 #[test]

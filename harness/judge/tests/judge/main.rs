@@ -2,12 +2,18 @@
 #![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
 #![allow(clippy::unwrap_used)]
 
+mod bench;
 mod check;
 mod delayed;
 mod faults;
+mod indexed;
+mod objectives;
+mod planted;
 mod problems;
 mod rmsnorm;
 mod sandbox;
 mod support;
 mod toy;
+mod types;
 mod wavegru;
+mod when;

@@ -30,11 +30,13 @@
 //! # Speed
 //! While it measures, the built-in harness writes these lines again and again:
 //! - `throughput_sps: V low=L high=H`, in samples per second, and `kernel_us: V low=L high=H`, in microseconds: medians of the
-//!   candidate's timed launches with their 95 % intervals.
+//!   candidate's timed launches with their 95 % intervals. Of several workloads with `aggregate=geometric`, `arithmetic` or
+//!   `worst`, and `workloads=N`.
+//! - `objective: throughput_tflops`: the key of the measure, if the problem chose another one than `throughput_sps`.
 //! - `incumbent_sps: V low=L high=H`: the incumbent's throughput.
 //! - `speed_ratio: 1.0213 low=1.0190 high=1.0236 quads=3`: the candidate's speed over the incumbent's, timed in turns A B B A.
 //!   `quads` is the number of such ABBA blocks.
-//! - `speed: faster`, `slower`, `same` or `undecided`: the verdict on speed ([`Speed`]).
+//! - `speed: faster`, `slower`, `same`, `undecided` or `mixed`: the verdict on speed ([`Speed`]).
 //!
 //! The last two are absent if nothing was compared, and `nan` and `none` if a comparison was taken back.
 //!
@@ -47,7 +49,12 @@
 //! At the end come
 //! - `spread_pct: 0.012 launches=6 trials=1`: the median distance of the candidate's turns from their median, in percent.
 //! - `turns_series: 15436.500,…`: the microseconds of every turn, in order.
-//! - `workload: rows=3 cols=257 kernel_us=4.1 mad_us=… n=… gbps=… gflops=… correctness=pass`: one workload, as `key=value` words.
+//! - `workload: rows=3 cols=257 kernel_us=4.1 low_us=4.0 high_us=4.3 mad_us=… n=… gbps=… gflops=… of_floor=61.2
+//!   incumbent_us=4.2 ratio=1.0213 ratio_low=1.0190 ratio_high=1.0236 speed=faster correctness=pass`: one workload, as
+//!   `key=value` words ([`Workload`]).
+//! - `workloads: 3 of=54 when=save`: how many of the problem's workloads were judged ([`JudgedWorkloads`]).
+//! - `workload_speeds: 4 faster=2 same=0 slower=2 undecided=0` and `worst_workload: 0.8331 low=… high=… at=rows=3~cols=257`:
+//!   the verdicts on several workloads, and the slower one with the lowest ratio.
 //! - `floor_us: V`, `estimate_us: V exchanges=N`, `of_estimate: P`: the least time that the device can take, the time that a good
 //!   implementation takes, both in microseconds, and the estimate in percent of the measured time.
 //!
@@ -56,7 +63,12 @@
 //! - `build_s: 0.40 reused=yes`: seconds of the build; `reused=yes` if the build cache had it.
 //! - `registers:`, `spill_bytes:`, `shared_bytes:`: the kernel's resources a thread, a thread and a block.
 //! - `launch: 132x1x1 block=512x1x1 shared_bytes=197632 cooperative=yes blocks_per_sm=1 occupancy=25`: the shape from the launch
-//!   statement; the occupancy is in percent of a multiprocessor's threads.
+//!   statement; the occupancy is in percent of a multiprocessor's threads. `cluster=2x1x1` are the blocks of a cluster,
+//!   `tensor_maps=1` is the number of TMA tensor maps.
+//! - `launch_list: 2 scratch_bytes=4096 scratch=zeroed`: a launch list, with the number of its launches and its scratch buffer
+//!   (`zeroed`, `unset` or `none`). Then `launch:` is its first launch, `launch_2:` the second, each with `entry=`.
+//! - `launched_as: graph` or `plain`: how the timed launches got to the device, as one CUDA graph or one after the other.
+//! - `built_for: sm_90a`: the architecture that the image of a GPU says it is for.
 //! - `device: NVIDIA H200`, `device_uuid: GPU-…`: the device. `(emulated` in the name or an attribute `emulated=` marks a device
 //!   whose times say nothing about a GPU.
 //! - `sandbox: landlock 7 + seccomp` or `none`, and `sandbox_readable: ["/opt/include"]`, a JSON list: what holds the kernel's
@@ -74,17 +86,22 @@
 
 mod diagnostic;
 pub mod histogram;
+mod launches;
 mod line;
 mod turns;
 mod values;
+pub mod workloads;
 mod writer;
 
 pub use diagnostic::{Diagnostic, Severity};
 pub use histogram::Histogram;
+pub use lab_stats::aggregate::Aggregate;
 pub use lab_stats::speed::Speed;
+pub use launches::{LaunchLine, ScratchLine};
 pub use line::{LINE_LIMIT, ResultLine, attribute, first_word, number, parse};
 pub use turns::{TURN_BLOCKS, Turns};
 pub use values::{Comparison, Gate, Measure, Stage};
+pub use workloads::{AggregateOf, JudgedWorkloads, Workload, WorkloadSpeeds, WorstWorkload};
 pub use writer::{Clock, Writer, at};
 
 use std::collections::HashMap;
@@ -269,11 +286,11 @@ impl Report {
         Some(Measure { value: number(first_word(value))?, low: end("low"), high: end("high") })
     }
 
-    /// The comparison with the incumbent; `None` if the two were not timed in turns, or the ratio is not finite.
+    /// The comparison with the incumbent, *mixed* if a workload's line says that it is slower; `None` if the two were not timed in turns, or the ratio is not finite.
     pub fn comparison(&self) -> Option<Comparison> {
         let ratio = self.measure("speed_ratio").filter(|m| m.value.is_finite())?;
         let speed = self.value("speed").and_then(|value| Speed::of_word(first_word(value)));
-        Some(Comparison { ratio, speed })
+        Some(Comparison { ratio, speed: speed.map(|speed| self.of_whole(speed)) })
     }
 
     /// Every line with a `limit=`, in order. A value or limit that is not a number becomes NaN, so that the gate fails.
@@ -322,6 +339,11 @@ impl Report {
     /// The caveats, each once, in order.
     pub fn caveats(&self) -> &[String] {
         &self.caveats
+    }
+
+    /// How many `workload:` lines there are.
+    pub fn workload_count(&self) -> usize {
+        self.workloads.len()
     }
 
     /// The `key=value` pairs of each `workload:` line, in order.

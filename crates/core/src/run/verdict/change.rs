@@ -28,7 +28,7 @@ impl Change {
         let comparison = report.comparison()?;
         let Measure { value, low, high } = comparison.ratio;
         let (value, ends) = match objective {
-            Objective::Throughput => (value, low.zip(high)),
+            Objective::Throughput | Objective::Tflops | Objective::Gbps => (value, low.zip(high)),
             Objective::KernelTime => (1.0 / value, high.zip(low).map(|(high, low)| (1.0 / high, 1.0 / low))),
             Objective::Other(_) => return None,
         };

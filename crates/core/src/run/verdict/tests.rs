@@ -162,6 +162,47 @@ fn a_comparison_in_turns_is_told_with_its_word_and_its_ends() {
     assert_eq!(judged(&taken_back, Ending::Exited(0), false).change, None);
 }
 
+/// Three workloads whose figure the problem chose: bytes per second.
+const SEVERAL: &str = "objective: throughput_gbps\nthroughput_sps: 10 low=9 high=11 aggregate=geometric workloads=3\n\
+    throughput_gbps: 400 low=390 high=410 aggregate=geometric workloads=3\nkernel_us: 5 aggregate=geometric workloads=3\n\
+    workload: n=1 kernel_us=2 ratio=1.4 ratio_low=1.3 ratio_high=1.5 speed=faster correctness=pass\n\
+    workload: n=2 kernel_us=3 ratio=0.95 ratio_low=0.94 ratio_high=0.96 speed=slower correctness=pass\n\
+    workload: n=3 kernel_us=9 ratio=1.0 ratio_low=0.9 ratio_high=1.1 speed=undecided correctness=pass\n\
+    speed_ratio: 1.0996 low=1.0950 high=1.1040 quads=9\nspeed: mixed\n";
+
+#[test]
+fn a_mixed_result_says_so_and_names_the_worst_workload() {
+    let passed = judged(&format!("{SEVERAL}correctness: pass"), Ending::Exited(0), false);
+    assert_eq!(passed.change.expect("a change").to_string(), "mixed +10.0 % (+9.5 … +10.4)");
+    let workloads = passed.workloads.clone().expect("three were compared");
+    assert_eq!((workloads.faster, workloads.same, workloads.slower, workloads.undecided), (1, 0, 1, 1));
+    assert_eq!(
+        passed.slower_workloads().as_deref(),
+        Some("1 of 3 workloads is slower, the worst n=2 by -5.0 % (-6.0 … -4.0)")
+    );
+    let written = serde_json::to_string(&passed).expect("written");
+    assert_eq!(serde_json::from_str::<Verdict>(&written).expect("read"), passed);
+    let failed = judged(&format!("{SEVERAL}correctness: fail"), Ending::Exited(1), false);
+    assert_eq!((failed.workloads, failed.chosen, failed.aggregate), (None, None, None));
+}
+
+#[test]
+fn the_figure_is_the_one_that_the_problem_chose() {
+    let passed = judged(&format!("{SEVERAL}correctness: pass"), Ending::Exited(0), false);
+    // results.tsv has samples per second all the same.
+    assert_eq!(passed.objective.map(|m| m.value), Some(10.0));
+    let figure = passed.figure(&Objective::Throughput).expect("a figure");
+    assert_eq!((figure.measure.value, figure.goal()), (400.0, crate::config::Goal::Maximize));
+    assert_eq!(figure.unit().to_string(), "GB/s, geometric mean of 3 workloads");
+    // A harness of the user's own has lab.toml for that.
+    let own = judged(&format!("{SEVERAL}correctness: pass"), Ending::Exited(0), true);
+    let figure = own.figure(&Objective::Throughput).expect("a figure");
+    assert_eq!((figure.measure.value, own.chosen), (10.0, None));
+    assert_eq!(figure.unit().to_string(), "sps, geometric mean of 3 workloads");
+    let one = judged("throughput_sps: 10\ncorrectness: pass", Ending::Exited(0), false);
+    assert_eq!(one.figure(&Objective::Throughput).expect("a figure").unit().to_string(), "sps");
+}
+
 fn ending() -> impl Strategy<Value = Ending> {
     prop_oneof![
         (0..130i32).prop_map(Ending::Exited),

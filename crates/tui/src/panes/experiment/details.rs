@@ -14,7 +14,7 @@ use lab_core::message::Trailer;
 use lab_core::objective::Objective;
 use lab_core::run::experiment::Experiment;
 use lab_core::run::record::{HeldOut, Record};
-use lab_core::run::verdict::Outcome;
+use lab_core::run::verdict::{Figure, Outcome, Verdict};
 use lab_protocol::report::Report;
 use ratatui::text::{Line, Span};
 
@@ -48,10 +48,27 @@ pub fn sections<'a>(
             all.push(Section::new("", lines.collect()));
         }
     }
+    if !details.benches.is_empty() {
+        all.push(Section::new("benches of these bytes", benches(details, columns, theme)));
+    }
     let title = diff_title("what it changed", shown.around);
     all.push(changes(&details.diff, view, &title, columns, theme));
     all.push(Section { title: "run.log".to_owned(), body: Body::Log(&details.log) });
     Document::new(all)
+}
+
+/// One line for each bench.
+fn benches(details: &ExperimentDetails, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let mut out = Vec::new();
+    for bench in &details.benches {
+        let style = if bench.passed < bench.workloads { theme.bad() } else { theme.text() };
+        let text = wrap(&printable(&bench.to_string()), columns);
+        out.extend(text.into_iter().map(|line| Line::styled(line, style)));
+    }
+    if details.benches.iter().any(|bench| bench.emulated) {
+        out.push(Line::styled("emulated: the times say nothing about a GPU", theme.warn()));
+    }
+    out
 }
 
 /// The title of a diff, with the lines around its changes where they are not the usual ones.
@@ -104,6 +121,15 @@ fn head(
     }
     out.extend(figures(experiment, objective, theme));
     let verdict = record.and_then(|r| r.verdict.as_ref());
+    if let Some(Figure { objective, measure, .. }) = verdict.and_then(|v| v.chosen.as_ref()) {
+        let (value, ends) = format::measure(measure.value, measure.low.zip(measure.high));
+        let text = format!("{value} {} {}", format::unit(objective), ends.unwrap_or_default());
+        out.push(Line::styled(text.trim_end().to_owned(), theme.strong()));
+    }
+    if let Some(slower) = verdict.and_then(Verdict::slower_workloads) {
+        let text = wrap(&printable(&slower), columns.saturating_sub(2));
+        out.extend(text.into_iter().map(|l| Line::styled(format!("! {l}"), theme.warn())));
+    }
     if let Some(verdict) = verdict.filter(|v| !v.why.is_empty()) {
         let style = theme.verdict(verdict.outcome);
         let text = format!("{} {}", verdict.word(), printable(&verdict.why));

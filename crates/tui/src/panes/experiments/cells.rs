@@ -1,7 +1,7 @@
 //! The text and the style of a cell of the table.
 
 use crate::format;
-use crate::table::{Column, RowFacts};
+use crate::table::{Column, RowFacts, problem};
 use crate::text::{fit, printable};
 use crate::theme::Theme;
 use crate::widgets::{figure, mark};
@@ -39,6 +39,12 @@ pub fn text(
         Column::Correctness if row.status == Status::Rules => String::new(),
         Column::Correctness => row.correctness.to_string(),
         Column::Speed => change.and_then(|c| c.speed).map(|s| s.word().to_owned()).unwrap_or_default(),
+        Column::Problem => {
+            let kernel = experiment.kernel.as_deref().map(problem);
+            // A change of the rules may be about every problem.
+            let unknown = if row.status == Status::Rules { "" } else { "?" };
+            fit(&printable(kernel.unwrap_or(unknown)), width).into_owned()
+        }
         Column::Device => {
             let device = printable(experiment.device.as_deref().unwrap_or_default()).into_owned();
             fit(in_short(&device), width).into_owned()
@@ -49,10 +55,15 @@ pub fn text(
     }
 }
 
-/// The description; an experiment of another kernel or device names it in front.
-pub fn description(experiment: &Experiment, facts: &RowFacts, shows_device: bool) -> String {
+/// The description; an experiment of another kernel or device names it in front, if no column does.
+pub fn description(
+    experiment: &Experiment,
+    facts: &RowFacts,
+    shows_problem: bool,
+    shows_device: bool,
+) -> String {
     let mut about = Vec::new();
-    if facts.of_another_kernel {
+    if facts.of_another_kernel && !shows_problem {
         about.extend(experiment.kernel.as_deref().map(problem));
     }
     if facts.on_another_device && !shows_device {
@@ -73,11 +84,6 @@ pub fn in_short(device: &str) -> &str {
         name = name.strip_prefix(maker).unwrap_or(name);
     }
     name
-}
-
-/// The problem of a kernel: `rmsnorm` of `kernels/rmsnorm/kernel.cu`.
-fn problem(kernel: &str) -> &str {
-    kernel.rsplit('/').nth(1).unwrap_or(kernel)
 }
 
 /// `+3.1 % ± 0.3`.
@@ -110,7 +116,7 @@ pub fn style(column: Column, experiment: &Experiment, is_foreign: bool, goal: Go
                 _ => theme.quiet(),
             },
         },
-        Column::Device | Column::When | Column::Run => theme.quiet(),
+        Column::Problem | Column::Device | Column::When | Column::Run => theme.quiet(),
         _ => theme.text(),
     }
 }

@@ -28,7 +28,8 @@ pub struct ShownColumn {
 const FIRST: [Column; 3] = [Column::Commit, Column::Status, Column::Figure];
 
 /// Further columns, the most important first.
-const FURTHER: [Column; 8] = [
+const FURTHER: [Column; 9] = [
+    Column::Problem,
     Column::Change,
     Column::Best,
     Column::When,
@@ -46,7 +47,12 @@ pub fn choose(room: usize, device: Option<&str>, table: &Table) -> Vec<ShownColu
     let taken = |column| wide(column) + GAP.len();
     let mut left = room.saturating_sub(FIRST.into_iter().map(taken).sum());
     let mut shown: Vec<Column> = FIRST.to_vec();
-    for column in FURTHER.into_iter().filter(|column| !table.has_no_values(*column)) {
+    // The problem is told where there are several.
+    let is_told = |column: &Column| match column {
+        Column::Problem => !table.is_of_one_problem() && table.of_others() > 0,
+        column => !table.has_no_values(*column),
+    };
+    for column in FURTHER.into_iter().filter(is_told) {
         let is_minor = matches!(column, Column::Run | Column::Correctness);
         if left < taken(column) + if is_minor { SENTENCE } else { DESCRIPTION } {
             break;
@@ -72,6 +78,7 @@ fn wide(column: Column, room: usize, device: usize) -> usize {
         Column::KernelUs => 10,
         Column::Correctness => 12,
         Column::Speed => 9,
+        Column::Problem => 12,
         // A longer name is cut: the description is more important.
         Column::Device => device.clamp(6, 10),
         Column::When => 16,

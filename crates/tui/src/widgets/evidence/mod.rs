@@ -45,7 +45,7 @@ pub fn proof(
     let mut out: Vec<Line> = build(report, build_failed, theme).into_iter().collect();
     out.extend(gates(report, &[], columns, theme, symbols));
     out.extend(correct(report, theme));
-    out.extend(table::lines(&report.workloads(), columns, theme));
+    out.extend(table::of_report(report, columns, theme));
     out
 }
 

@@ -2,13 +2,31 @@
 
 use crate::text::{fit, pad, pad_left, printable, width};
 use crate::theme::Theme;
-use lab_protocol::report::number;
+use lab_protocol::report::{Report, number};
 use ratatui::text::{Line, Span};
 
-pub fn lines(rows: &[Vec<(&str, &str)>], columns: usize, theme: &Theme) -> Vec<Line<'static>> {
+/// Figures of a single workload that stand beside the whole's.
+const LEFT_OUT: [&str; 7] =
+    ["low_us", "high_us", "incumbent_us", "ratio", "ratio_low", "ratio_high", "speed"];
+
+/// From this many workloads on they have a pane of their own.
+const SEVERAL: usize = 2;
+
+/// The workloads of a report: of several a line that names their pane.
+pub fn of_report(report: &Report, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
+    match report.workload_count() {
+        count if count >= SEVERAL => {
+            let text = format!("  {count} workloads, in the pane Workloads");
+            vec![Line::styled(fit(&text, columns).into_owned(), theme.quiet())]
+        }
+        _ => lines(&report.workloads(), columns, theme),
+    }
+}
+
+fn lines(rows: &[Vec<(&str, &str)>], columns: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut keys: Vec<&str> = Vec::new();
     for (key, _) in rows.iter().flatten() {
-        if !keys.contains(key) {
+        if !keys.contains(key) && !LEFT_OUT.contains(key) {
             keys.push(key);
         }
     }

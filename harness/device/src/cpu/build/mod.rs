@@ -111,7 +111,11 @@ impl Builder for HostCompiler {
             // An early Landlock forbids every move from one folder to another.
             .and_then(|()| std::fs::rename(&image, &path).or_else(|_| std::fs::copy(&image, &path).map(drop)))
             .map_err(cannot_write)?;
-        Ok(Built { image: Some(Image { path }), ..Built::failed(log, started) })
+        Ok(Built {
+            image: Some(Image { path }),
+            device_branch: sources.branch(),
+            ..Built::failed(log, started)
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Rewriting the files of one build: the source and the local files that it includes.
 
 use crate::api::BuildRequest;
-use crate::cpu::rewrite::{self, Edit, Refusal};
+use crate::cpu::rewrite::{self, DeviceBranch, Edit, Refusal};
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,6 +18,8 @@ pub struct Sources<'r> {
     count: usize,
     /// Errors of files that no compiler may read, as compiler messages.
     unreadable: String,
+    /// The first place where the user's files ask which device they are built for, as a sentence.
+    branch: Option<String>,
 }
 
 impl<'r> Sources<'r> {
@@ -30,6 +32,7 @@ impl<'r> Sources<'r> {
             refusals: Vec::new(),
             count: 0,
             unreadable: String::new(),
+            branch: None,
         }
     }
 
@@ -44,6 +47,10 @@ impl<'r> Sources<'r> {
         }
         let rewritten = rewrite::rewrite(source, shown_as, self.count);
         let mut edits = rewritten.edits;
+        // The lab's own header has no folder.
+        if let (Some(DeviceBranch { line, asks_for }), Some(_)) = (rewritten.branch, folder) {
+            self.branch.get_or_insert_with(|| format!("{shown_as}:{line} asks for {asks_for}"));
+        }
         self.refusals.extend(rewritten.refusals.into_iter().map(|refusal| (shown_as.to_owned(), refusal)));
         for include in rewritten.includes {
             let Some(path) = self.resolve(&include.name, folder) else { continue };
@@ -67,6 +74,11 @@ impl<'r> Sources<'r> {
             }
         }
         Ok(format!("#line 1 {}\n{}\n", rewrite::quoted(shown_as), rewrite::apply(source, edits)))
+    }
+
+    /// The first place where the user's files ask which device they are built for.
+    pub fn branch(&self) -> Option<String> {
+        self.branch.clone()
     }
 
     /// The errors of files that no compiler may read. `None` where there are none.

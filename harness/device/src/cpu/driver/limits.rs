@@ -30,11 +30,24 @@ pub fn sms(variable: Option<OsString>) -> Result<u32, DeviceError> {
 }
 
 /// Returns the bytes of memory of this machine, or of this container where it has a limit.
-pub fn memory_bytes() -> u64 {
+fn memory_bytes() -> u64 {
     let info = rustix::system::sysinfo();
     let machine = (info.totalram as u64).saturating_mul(u64::from(info.mem_unit));
     let container = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
     container.and_then(|text| text.trim().parse().ok()).map_or(machine, |limit: u64| limit.min(machine))
+}
+
+/// Returns the bytes of memory of the device: that of the machine or container, or less. `variable` is the value of LAB_CPU_MEMORY_MIB.
+pub fn memory(variable: Option<OsString>) -> Result<u64, DeviceError> {
+    let all = memory_bytes();
+    let Some(text) = variable else { return Ok(all) };
+    let mib: Option<u64> = text.to_str().and_then(|text| text.parse().ok()).filter(|mib| *mib > 0);
+    mib.map(|mib| mib.saturating_mul(1 << 20).min(all)).ok_or_else(|| {
+        DeviceError::Unavailable(format!(
+            "LAB_CPU_MEMORY_MIB is '{}', and it must be a number of MiB from 1. Correct it or unset it.",
+            text.display()
+        ))
+    })
 }
 
 /// Returns how many blocks of this shape one multiprocessor holds at once. Does not count static shared memory,
@@ -92,6 +105,20 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use std::os::unix::ffi::OsStringExt;
+
+    #[test]
+    fn the_device_has_the_memory_of_the_machine_or_less() {
+        let all = memory(None).unwrap();
+        assert!(all > 64 << 20, "{all}");
+        assert_eq!(
+            (memory(Some("64".into())), memory(Some(u64::MAX.to_string().into()))),
+            (Ok(64 << 20), Ok(all))
+        );
+        for bad in ["", "0", "-1", "much"] {
+            let error = memory(Some(bad.into())).map_err(|e| e.to_string()).unwrap_err();
+            assert!(error.starts_with(&format!("LAB_CPU_MEMORY_MIB is '{bad}'")), "{error}");
+        }
+    }
 
     #[test]
     fn a_number_of_multiprocessors_that_is_no_number_is_an_error() {

@@ -21,8 +21,6 @@ use std::time::Instant;
 /// The emulated device.
 pub struct CpuDriver {
     info: DeviceInfo,
-    /// Bytes of memory that the machine has.
-    memory_bytes: u64,
     workers: Vec<Worker>,
     /// By number. `None` for a module that was unloaded.
     modules: Vec<Option<Module>>,
@@ -42,12 +40,12 @@ impl CpuDriver {
             arch: String::new(),
             max_shared_bytes: LIMIT,
             l2_bytes: 0,
+            memory_bytes: limits::memory(std::env::var_os("LAB_CPU_MEMORY_MIB"))?,
             uuid: String::new(),
             driver: String::from("none (emulated)"),
         };
         let workers = (0..threads).map(|_| Worker::new()).collect();
-        let memory_bytes = limits::memory_bytes();
-        Ok(CpuDriver { info, memory_bytes, workers, modules: Vec::new(), memory: BTreeMap::new() })
+        Ok(CpuDriver { info, workers, modules: Vec::new(), memory: BTreeMap::new() })
     }
 
     fn module(&self, module: u32) -> Result<&Module, DeviceError> {
@@ -94,10 +92,6 @@ impl Driver for CpuDriver {
 
     fn kernels(&mut self, module: u32) -> Result<Vec<String>, DeviceError> {
         Ok(self.module(module)?.names())
-    }
-
-    fn memory_bytes(&self) -> Option<u64> {
-        Some(self.memory_bytes)
     }
 
     fn alloc(&mut self, bytes: usize) -> Result<u64, DeviceError> {

@@ -6,11 +6,13 @@
 //! - A construct that this device cannot run becomes a `#pragma GCC error`.
 
 mod assembly;
+mod device_branches;
 mod pass;
 mod shared_memory;
 mod unsupported;
 
 use super::lex::lex;
+pub use device_branches::DeviceBranch;
 use pass::Pass;
 
 /// An `#include` of a source, which the builder resolves.
@@ -36,6 +38,8 @@ pub struct Rewritten {
     pub edits: Vec<Edit>,
     pub includes: Vec<Include>,
     pub refusals: Vec<Refusal>,
+    /// The first place where the source asks which device it is built for.
+    pub branch: Option<DeviceBranch>,
 }
 
 /// A construct that this device cannot run. Line and column count from 1. The compiler reports it where it compiles
@@ -70,7 +74,8 @@ pub fn rewrite(source: &str, shown_as: &str, unit: usize) -> Rewritten {
     let tokens = lex(source);
     let mut pass = Pass::new(source, shown_as, unit, &tokens);
     pass.run();
-    Rewritten { edits: pass.edits, includes: pass.includes, refusals: pass.refusals }
+    let Pass { edits, includes, refusals, branches: branch, .. } = pass;
+    Rewritten { edits, includes, refusals, branch }
 }
 
 /// Finds the edits for a text that was preprocessed, in which `__shared__` is written as `shared`: a macro of the user's
@@ -80,7 +85,8 @@ pub fn rewrite_preprocessed(text: &str, shared: &'static str) -> Rewritten {
     // No file has this number: the names that are generated here must differ from those in the files.
     let mut pass = Pass { preprocessed: Some(shared), ..Pass::new(text, "", usize::MAX, &tokens) };
     pass.run();
-    Rewritten { edits: pass.edits, includes: pass.includes, refusals: pass.refusals }
+    let Pass { edits, includes, refusals, branches: branch, .. } = pass;
+    Rewritten { edits, includes, refusals, branch }
 }
 
 /// Returns a text as a C string literal.

@@ -1,7 +1,7 @@
 //! The walk over the tokens of a source: it follows scopes and conditions, and finds the constructs to rewrite.
 
 use super::unsupported::{unsupported, unsupported_header};
-use super::{Edit, Include, Refusal};
+use super::{DeviceBranch, Edit, Include, Refusal};
 use crate::cpu::lex::{Token, TokenKind};
 
 /// What an open brace encloses.
@@ -29,6 +29,8 @@ pub(super) struct Pass<'s> {
     pub(super) edits: Vec<Edit>,
     pub(super) includes: Vec<Include>,
     pub(super) refusals: Vec<Refusal>,
+    /// The first place where the source asks which device it is built for.
+    pub(super) branches: Option<DeviceBranch>,
     /// Number of `__shared__` declarations so far.
     pub(super) shared_declarations: usize,
 }
@@ -46,6 +48,7 @@ impl<'s> Pass<'s> {
             edits: Vec::new(),
             includes: Vec::new(),
             refusals: Vec::new(),
+            branches: None,
             shared_declarations: 0,
         }
     }
@@ -97,6 +100,7 @@ impl<'s> Pass<'s> {
     }
 
     fn at_word(&mut self, at: usize) -> usize {
+        self.branch_at_word(at);
         match self.word(at) {
             word if self.is_shared(word) => return self.shared_declaration(at),
             "asm" | "__asm__" | "__asm" => return self.assembly(at),
@@ -168,6 +172,7 @@ impl<'s> Pass<'s> {
         let text = token.text(self.source);
         let body = text[1..].trim_start();
         let word: String = body.chars().take_while(char::is_ascii_alphabetic).collect();
+        self.branch_in_directive(&word, body, token.start);
         match word.as_str() {
             "if" | "ifdef" | "ifndef" => self.conditions.push(self.scopes.clone()),
             "else" | "elif" => {

@@ -7,12 +7,14 @@ pub(super) fn unsupported(word: &str) -> Option<&'static str> {
         "bulk and asynchronous copies cannot run on the cpu device (guard them with #ifndef LAB_CPU)";
     const CLUSTER: &str =
         "thread block clusters cannot run on the cpu device (guard them with #ifndef LAB_CPU)";
+    const MAP: &str = "tensor maps (TMA) cannot be used on the cpu device (guard them with #ifndef LAB_CPU)";
     const TEXTURE: &str =
         "textures and surfaces cannot be used on the cpu device (guard them with #ifndef LAB_CPU)";
     Some(match word {
         "wmma" | "mma_sync" | "load_matrix_sync" | "store_matrix_sync" | "fill_fragment" => TENSOR,
         "memcpy_async" | "cp_async_bulk" | "__pipeline_memcpy_async" | "memcpy_async_tx" => BULK,
         "this_cluster" | "cluster_group" => CLUSTER,
+        "CUtensorMap" | "cuTensorMapEncodeTiled" | "cp_async_bulk_tensor" | "LabTensorMap" => MAP,
         "cudaTextureObject_t" | "cudaSurfaceObject_t" => TEXTURE,
         "tex1Dfetch" | "tex1D" | "tex2D" | "tex3D" | "surf2Dread" | "surf2Dwrite" => TEXTURE,
         _ => return None,
@@ -35,6 +37,12 @@ pub(super) fn unsupported_header(name: &str) -> Option<&'static str> {
         | "cuda_awbarrier.h"
         | "cooperative_groups/memcpy_async.h" => {
             "asynchronous copies and barriers cannot run on the cpu device (guard the include with #ifndef LAB_CPU)"
+        }
+        name if ["cute/", "cutlass/"].iter().any(|folder| name.starts_with(folder)) => {
+            "CUTLASS and CuTe cannot be compiled for the cpu device (guard the include with #ifndef LAB_CPU)"
+        }
+        name if name.starts_with("cub/") || name.starts_with("thrust/") => {
+            "CUB and Thrust cannot be compiled for the cpu device (guard the include with #ifndef LAB_CPU)"
         }
         _ => return None,
     })

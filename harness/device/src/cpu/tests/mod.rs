@@ -4,6 +4,8 @@
 mod basics;
 mod failures;
 mod features;
+mod float8;
+mod gpu_only;
 mod halves;
 mod sources;
 

@@ -26,6 +26,14 @@ impl Allocations {
         self.alloc(bytes.max(1))
     }
 
+    /// Bytes of memory of the device whose context is current; 0 if the driver does not tell.
+    pub fn device_memory() -> usize {
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: both are live integers to write to. Where the call fails they stay 0.
+        unsafe { ffi::cuMemGetInfo_v2(&mut free, &mut total) };
+        total
+    }
+
     fn alloc(&mut self, bytes: usize) -> Result<u64, DeviceError> {
         let mut address = 0;
         // SAFETY: `address` is a live integer to write to.

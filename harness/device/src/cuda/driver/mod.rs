@@ -320,13 +320,6 @@ impl Driver for CudaDriver {
         // SAFETY: the module is loaded.
         Ok(unsafe { kernel::names(*handle) })
     }
-
-    fn memory_bytes(&self) -> Option<u64> {
-        let (mut free, mut total) = (0, 0);
-        // SAFETY: both are live integers to write to.
-        let code = unsafe { ffi::cuMemGetInfo_v2(&mut free, &mut total) };
-        (code == ffi::CUDA_SUCCESS).then_some(total as u64)
-    }
 }
 
 impl Drop for CudaDriver {

@@ -26,6 +26,8 @@ impl CudaDriver {
             arch: format!("sm_{major}{minor}"),
             max_shared_bytes: limits.shared_bytes,
             l2_bytes: u64::from(attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?),
+            // Known once there is a context.
+            memory_bytes: 0,
             uuid: devices::uuid(device)?,
             driver: devices::driver_version(devices::version()?),
         };
@@ -58,6 +60,7 @@ impl CudaDriver {
             // lines refuses the limit.
             ffi::cuCtxSetLimit(CUlimit::CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0);
         }
+        opened.info.memory_bytes = Allocations::device_memory() as u64;
         opened.staging = Some(Staging::new()?);
         opened.digester = Digester::load(limits);
         Ok(opened)

@@ -1,8 +1,9 @@
 //! The result lines of a measurement: the measures, the comparison, the spread, the turns, the caveats.
 
+use super::workloads::Judged;
 use super::{Measuring, TimedWorker, WRITE_EVERY};
 use crate::measure::abba::Ratio;
-use crate::measure::{geometric_mean, summarise};
+use crate::measure::summarise;
 use crate::outcome::Stop;
 use crate::problem::{ProblemContext, in_digits};
 use lab_protocol::report::{Measure, SERIES_POINTS};
@@ -16,12 +17,14 @@ impl Measuring<'_> {
             return Ok(());
         }
         self.last_written = Some(Instant::now());
-        timed.timed.write(&self.times.candidate, false, cx.out)?;
-        self.write_comparison(cx)
+        self.measures = timed.timed.measures();
+        timed.timed.write(&self.times.candidate, cx.out)?;
+        self.write_comparison(cx, None)
     }
 
-    /// Writes `incumbent_sps:`, `speed_ratio:` and `speed:`, if there is something to compare.
-    fn write_comparison(&self, cx: &mut ProblemContext) -> Result<(), Stop> {
+    /// Writes `incumbent_sps:`, `speed_ratio:` and `speed:`, if there is something to compare. `judged` are the verdicts on
+    /// the workloads, which are known at the end only.
+    fn write_comparison(&self, cx: &mut ProblemContext, judged: Option<&Judged>) -> Result<(), Stop> {
         let (Some(incumbent), Some(ratio)) = (self.incumbent.as_ref(), self.ratio()) else {
             return Ok(());
         };
@@ -31,8 +34,9 @@ impl Measuring<'_> {
         let (low, high) = ratio.interval().unzip();
         let value = in_digits(&Measure { value: ratio.value(), low, high }, 4);
         cx.out.line("speed_ratio", format_args!("{value} quads={}", ratio.blocks))?;
-        cx.out.line("speed", ratio.speed(self.plan.same_within).word())?;
-        Ok(())
+        let speed = ratio.speed(self.plan.same_within);
+        let speed = judged.map_or(speed, |judged| judged.of_whole(speed));
+        Ok(cx.out.line("speed", speed.word())?)
     }
 
     /// The ratio of the two speeds, with a wider interval if something disturbed the measurement.
@@ -43,7 +47,9 @@ impl Measuring<'_> {
 
     /// Writes the last lines of a measurement that passed. The candidate's own measures were written with its last turn.
     pub fn write_last_lines(&self, cx: &mut ProblemContext) -> Result<(), Stop> {
-        self.write_comparison(cx)?;
+        let judged = Judged::of(&self.times, self.plan.same_within, self.disturbed);
+        self.write_comparison(cx, Some(&judged))?;
+        self.workloads.write(&self.times, &judged, cx.out)?;
         if cx.device.emulated {
             return Ok(());
         }
@@ -87,9 +93,7 @@ impl Measuring<'_> {
 
     /// Writes `spread_pct:`, the median distance of the turns from their median.
     fn write_spread(&self, cx: &mut ProblemContext) -> Result<(), Stop> {
-        let turns: Option<Vec<f64>> =
-            self.times.candidate.iter().map(|turn| geometric_mean(turn.iter().copied())).collect();
-        let Some(spread) = turns.and_then(|turns| summarise(&turns)) else { return Ok(()) };
+        let Some(spread) = summarise(&self.workloads.turns) else { return Ok(()) };
         let trials = self.times.trials.len();
         let mad = percent(spread.mad / spread.median);
         cx.out.line("spread_pct", format_args!("{mad} launches={} trials={trials}", spread.n))?;
@@ -114,7 +118,7 @@ impl Measuring<'_> {
         if self.last_written.is_none() {
             return Ok(());
         }
-        for key in ["throughput_sps", "kernel_us"] {
+        for key in &self.measures {
             cx.out.line(key, "nan")?;
         }
         self.take_comparison_back(cx)

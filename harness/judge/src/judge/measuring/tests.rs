@@ -1,6 +1,8 @@
 //! The timed launches of two simulated kernels, whose times are given and not waited for.
 #![allow(clippy::unwrap_used)]
 
+mod several;
+
 use super::super::incumbent::Incumbent;
 use super::*;
 use crate::measure::plan::Trials;
@@ -149,7 +151,7 @@ impl Timed for Scripted {
     fn demands(&self) -> Vec<Demand> {
         vec![Demand { steps: 1.0, exchanges: 2.0, ..Demand::default() }]
     }
-    fn write(&self, turns: &[Vec<f64>], _: bool, out: &mut Writer) -> Result<(), Stop> {
+    fn write(&self, turns: &[Vec<f64>], out: &mut Writer) -> Result<(), Stop> {
         let rate = self.throughput(turns).unwrap();
         out.line("throughput_sps", in_digits(&rate, 3))?;
         Ok(out.line("kernel_us", in_digits(&Measure { value: 1e6 / rate.value, low: None, high: None }, 3))?)
@@ -181,6 +183,19 @@ fn measured_on(
 ) -> Measured {
     let launches = Launches::default();
     let mut script = Script { takes, launches: launches.clone(), pool };
+    let (verdict, report) = measured_of(&mut script, figures, plan, beside, disturbed);
+    let launches = launches.borrow().clone();
+    Measured { verdict, report, launches }
+}
+
+/// The verdict and the lines of a measurement of this problem.
+fn measured_of(
+    problem: &mut dyn Problem,
+    figures: Option<DeviceFigures>,
+    plan: &Plan,
+    beside: bool,
+    disturbed: bool,
+) -> (Correctness, Report) {
     let mut worker_of_candidate = worker().unwrap();
     let device = worker_of_candidate.info().clone();
     let log = Log::default();
@@ -197,19 +212,17 @@ fn measured_on(
     };
     let mut incumbent = beside.then(|| {
         let mut own = worker().unwrap();
-        let timed = script.set_up(&mut cx, &mut own, ModuleId(0), WorkerRole::Incumbent).unwrap();
+        let timed = problem.set_up(&mut cx, &mut own, ModuleId(0), WorkerRole::Incumbent).unwrap();
         Incumbent::new(own, timed)
     });
     let candidate = Candidate {
-        problem: &mut script,
+        problem,
         worker: &mut worker_of_candidate,
         module: ModuleId(0),
         image: Path::new("image"),
     };
     let verdict = measure(&mut cx, plan, candidate, &mut incumbent, &mut |_| Ok(disturbed)).unwrap();
-    let log = log.text();
-    let launches = launches.borrow().clone();
-    Measured { verdict, report: Report::read(&log), launches }
+    (verdict, Report::read(&log.text()))
 }
 
 /// No interval can be this narrow, so only the plan's other rules end the measurement.

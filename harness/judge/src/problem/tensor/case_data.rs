@@ -1,8 +1,10 @@
 //! The inputs of a case and what is expected of them.
 
+use super::input_values::InputValues;
 use super::launcher::{self, Inputs, Outputs};
+use super::planted::{self, Placed, PlantedSets, PlantedTensor};
 use super::reference::{Expected, ReferenceKernel};
-use super::spec::{Case, ProblemSpec};
+use super::spec::{Case, CaseTensor, ProblemSpec, TensorSpec};
 use crate::outcome::Stop;
 use lab_device::DeviceInfo;
 use std::collections::HashMap;
@@ -15,15 +17,80 @@ pub struct CaseData {
     pub expected: Vec<Outputs>,
     /// After the problem's number of launches in a row on a set; empty if it is 1.
     pub after_steps: Vec<Outputs>,
+    /// For each set, what is planted in it.
+    pub planted: Vec<Vec<Placed>>,
+}
+
+/// Sets of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// Those of its workload, which are timed too.
+    Drawn,
+    /// Further ones, which hold extremes and are only checked.
+    Planted,
 }
 
 /// Data that was drawn before it was needed, by the index of the case.
-pub type Ahead = HashMap<usize, CaseData>;
+pub type Ahead = HashMap<(usize, Part), CaseData>;
+
+/// What the sets of a case hold of extremes.
+pub fn planted_sets(spec: &ProblemSpec, case: &Case, device: &DeviceInfo, seed: u64) -> PlantedSets {
+    let most = if device.emulated { PLANTED_CELLS_EMULATED } else { PLANTED_CELLS };
+    PlantedSets::of(&planted_tensors(spec, case), most, seed_of(case, seed, "planted"))
+}
+
+/// The tensors of a case, as far as planting asks.
+pub fn planted_tensors<'a>(spec: &'a ProblemSpec, case: &'a Case) -> Vec<PlantedTensor<'a>> {
+    let each = spec.tensors.iter().zip(&case.tensors);
+    let tensor = |(tensor, shaped): (&'a TensorSpec, &'a CaseTensor)| PlantedTensor {
+        name: &tensor.name,
+        dtype: shaped.dtype,
+        shape: &shaped.shape,
+        range: shaped.values.as_ref().and_then(InputValues::range),
+        planting: shaped.values.is_some().then_some(&shaped.planted),
+    };
+    each.map(tensor).collect()
+}
+
+/// A seed for one use in a case.
+fn seed_of(case: &Case, seed: u64, used_for: &str) -> u64 {
+    let label = format!("{seed} {} {} {used_for}", case.entry, case.label);
+    blake3::hash(label.as_bytes()).as_bytes().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
+
+/// Draws a set of inputs, with what is planted in it.
+fn set(spec: &ProblemSpec, case: &Case, sets: &PlantedSets, seed: u64, which: Set) -> (Inputs, Vec<Placed>) {
+    let tensors = planted_tensors(spec, case);
+    let (number, words) = match which {
+        Set::Drawn(number) => (number, format!("set {number}")),
+        Set::Planted(number) => (FIRST_PLANTED + number, format!("planted set {number}")),
+    };
+    let of_set = seed_of(case, seed, &words);
+    let placed = match which {
+        Set::Drawn(_) => sets.places(&tensors, of_set),
+        Set::Planted(number) => sets.places_in_further(number, &tensors, of_set),
+    };
+    let mut inputs = launcher::draw(spec, case, seed, number);
+    planted::plant(&mut inputs, &placed, &tensors, of_set);
+    (inputs, placed)
+}
+
+#[derive(Clone, Copy)]
+enum Set {
+    Drawn(usize),
+    Planted(usize),
+}
+
+/// Draws the first set of a case.
+pub fn first_set(spec: &ProblemSpec, case: &Case, device: &DeviceInfo, seed: u64) -> Inputs {
+    set(spec, case, &planted_sets(spec, case, device, seed), seed, Set::Drawn(0)).0
+}
 
 /// Draws inputs and computes what is expected of them with the reference.
 pub fn draw(
     spec: &Rc<ProblemSpec>,
     index: usize,
+    part: Part,
     reference: &mut Option<ReferenceKernel>,
     device: &DeviceInfo,
     seed: u64,
@@ -32,9 +99,14 @@ pub fn draw(
     let Some(reference) = reference else {
         return Err(Stop::Lab("the tensor problem was not prepared before its launches".into()));
     };
-    let sets: Vec<Inputs> =
-        (0..sets(case, device)).map(|set| launcher::draw(spec, case, seed, set)).collect();
-    let mut data = CaseData { sets, expected: Vec::new(), after_steps: Vec::new() };
+    let planted = planted_sets(spec, case, device, seed);
+    let which: Vec<Set> = match part {
+        Part::Drawn => (0..sets(case, device)).map(Set::Drawn).collect(),
+        Part::Planted => (0..planted.further()).map(Set::Planted).collect(),
+    };
+    let drawn = which.into_iter().map(|which| set(spec, case, &planted, seed, which));
+    let (sets, planted): (Vec<Inputs>, Vec<Vec<Placed>>) = drawn.unzip();
+    let mut data = CaseData { sets, expected: Vec::new(), after_steps: Vec::new(), planted };
     for inputs in &data.sets {
         let Expected { outputs, after_steps } = reference.expect(spec, index, inputs)?;
         data.expected.push(outputs);
@@ -54,6 +126,13 @@ pub fn sets(case: &Case, device: &DeviceInfo) -> usize {
         _ => 2,
     }
 }
+
+/// Most cells of all further sets of a case together. The cpu device is slow.
+const PLANTED_CELLS: usize = 4 << 20;
+const PLANTED_CELLS_EMULATED: usize = 1 << 19;
+
+/// Makes the values of a further set others than those of any other set.
+const FIRST_PLANTED: usize = 1 << 32;
 
 /// Cells of a case from which on drawing, copying and comparing it takes the lab most of a second.
 const HUGE: usize = 8 << 20;

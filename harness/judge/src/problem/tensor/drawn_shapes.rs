@@ -1,5 +1,7 @@
 //! Shapes that no run has shown: `[[keep]]` in problem.toml says how they are drawn at each `lab keep`.
 
+use super::planted::PlantedText;
+use super::values_text::ValuesText;
 use crate::dtype::Dtype;
 use crate::problem::key_error::KeyError;
 use rand_chacha::ChaCha8Rng;
@@ -16,6 +18,12 @@ pub type Extents = BTreeMap<String, i64>;
 pub struct DrawnShapes {
     dims: BTreeMap<String, ExtentChoice>,
     pub types: Option<Vec<Dtype>>,
+    /// The values of these tensors, in place of their own.
+    #[serde(default)]
+    pub values: BTreeMap<String, ValuesText>,
+    /// What is planted into an input, by its name, in place of what the tensor says.
+    #[serde(default)]
+    pub planted: BTreeMap<String, PlantedText>,
     /// How many shapes to draw.
     #[serde(default = "three")]
     draws: usize,

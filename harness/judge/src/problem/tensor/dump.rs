@@ -3,14 +3,14 @@
 use super::case_data::CaseData;
 use super::launcher::Outputs;
 use super::spec::{Case, CaseTensor, ProblemSpec};
-use crate::dtype::Dtype;
+use crate::dtype::{CellValue, Dtype};
 use crate::outcome::Stop;
 use npyz::WriterBuilder;
 use std::io::{self, BufWriter};
 use std::path::Path;
 
 /// Writes `CASE-x.npy` for inputs, and `CASE-y_reference.npy` and `CASE-y_kernel.npy` for outputs. CASE is the case's
-/// label, as in `rows3-cols257-Tf16`. f16 and bf16 are widened to f32.
+/// label, as in `rows3-cols257-Tf16`. Floats of 8 and 16 bits are widened to f32.
 pub fn write(
     folder: &Path,
     spec: &ProblemSpec,
@@ -32,11 +32,21 @@ pub fn write(
 }
 
 fn write_npy(path: &Path, shaped: &CaseTensor, content: &[u8]) -> io::Result<()> {
-    let cells = content.chunks_exact(shaped.dtype.size()).map(|cell| shaped.dtype.decode(cell));
-    if shaped.dtype == Dtype::I32 {
-        write_cells(path, shaped, cells.map(|v| v as i32))
-    } else {
-        write_cells(path, shaped, cells.map(|v| v as f32))
+    let dtype = shaped.dtype;
+    let cells = content.chunks_exact(dtype.size()).map(|cell| dtype.value(cell));
+    let integers = cells.clone().map(|value| match value {
+        CellValue::Integer(value) => value,
+        CellValue::Float(value) => value as i64,
+    });
+    match dtype {
+        Dtype::I8 => write_cells(path, shaped, integers.map(|v| v as i8)),
+        Dtype::U8 => write_cells(path, shaped, integers.map(|v| v as u8)),
+        Dtype::I32 => write_cells(path, shaped, integers.map(|v| v as i32)),
+        Dtype::I64 => write_cells(path, shaped, integers),
+        Dtype::Bool => write_cells(path, shaped, integers.map(|v| v != 0)),
+        Dtype::F32 | Dtype::F16 | Dtype::Bf16 | Dtype::F8e4m3 | Dtype::F8e5m2 => {
+            write_cells(path, shaped, cells.map(|value| value.as_f64() as f32))
+        }
     }
 }
 

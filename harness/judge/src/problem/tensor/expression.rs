@@ -22,8 +22,8 @@ impl Expression {
                 text.len()
             ));
         }
-        let parsed: FlatEx<f64> =
-            exmex::parse(text).map_err(|e| format!("'{text}' is not an expression: {}", e.msg()))?;
+        let parsed: FlatEx<f64> = exmex::parse(&written_out(text)?)
+            .map_err(|e| format!("'{text}' is not an expression: {}", e.msg()))?;
         if let Some(unknown) = parsed.var_names().iter().find(|v| !names.contains(&v.as_str())) {
             let hint = suggest(unknown, names);
             return Err(format!("'{text}' names '{unknown}', which is not a dimension{hint}"));
@@ -58,6 +58,54 @@ impl Expression {
     }
 }
 
+/// Replaces numbers with an exponent, as `1e-3`, by their digits, because the parser reads `e` as a name.
+fn written_out(text: &str) -> Result<String, String> {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let is_name = first.is_ascii_alphabetic() || first == '_';
+        let end = if is_name {
+            rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len())
+        } else if first.is_ascii_digit() || first == '.' {
+            number_end(rest)
+        } else {
+            first.len_utf8()
+        };
+        let (token, after) = rest.split_at(end);
+        match token.parse::<f64>() {
+            Ok(number) if !is_name && token.contains(['e', 'E']) => {
+                if !number.is_finite() {
+                    return Err(format!("'{text}': {token} is too large"));
+                }
+                out += &number.to_string();
+            }
+            _ => out += token,
+        }
+        rest = after;
+    }
+    Ok(out)
+}
+
+/// Where the number at the beginning of `text` ends, with its exponent if it has one.
+fn number_end(text: &str) -> usize {
+    let digits = |from: usize| {
+        let behind = &text[from..];
+        from + behind.find(|c: char| !c.is_ascii_digit()).unwrap_or(behind.len())
+    };
+    let mut end = digits(0);
+    if text[end..].starts_with('.') {
+        end = digits(end + 1);
+    }
+    if text[end..].starts_with(['e', 'E']) {
+        let sign = usize::from(text[end + 1..].starts_with(['+', '-']));
+        let last = digits(end + 1 + sign);
+        if last > end + 1 + sign {
+            return last;
+        }
+    }
+    end
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -68,6 +116,31 @@ mod tests {
         let expression = Expression::parse("2 * rows * (cols + 1)", &["cols", "rows"]).unwrap();
         let value = expression.extent(|name| if name == "rows" { 3.0 } else { 7.0 });
         assert_eq!(value, Ok(48));
+    }
+
+    #[test]
+    fn numbers_may_have_an_exponent() {
+        for (text, value) in [
+            ("1e-3 * k", 0.064),
+            ("k*1E+2", 6400.0),
+            ("2.5e-1", 0.25),
+            (".5e1+k", 69.0),
+            ("1e-3*(k+1e3)", 1.064),
+            ("k - 1e0", 63.0),
+            ("exp(0) + e5 + k1e3", 3.0),
+            ("1e-3 / sqrt(k)", 0.000125),
+            ("ceil(k / 48) + floor(k / 48)", 3.0),
+        ] {
+            let expression = Expression::parse(text, &["k", "e5", "k1e3"]).unwrap();
+            let value_of = |name: &str| if name == "k" { 64.0 } else { 1.0 };
+            let got = expression.value(value_of).unwrap();
+            assert!((got - value).abs() <= 1e-12 * value, "{text} is {got}");
+        }
+        let error = Expression::parse("1e999 * k", &["k"]).map(|_| ()).unwrap_err();
+        assert_eq!(error, "'1e999 * k': 1e999 is too large");
+        for wrong in ["1e", "1e-", "2 k", "1e5e5"] {
+            assert!(Expression::parse(wrong, &["k"]).is_err(), "{wrong}");
+        }
     }
 
     #[test]
@@ -97,6 +170,10 @@ mod tests {
         assert!(power.value(|_| 1000.0).unwrap_err().contains("is infinite"));
         assert!(error(&"(".repeat(100_000)).contains("at most 1000 bytes"));
         assert!(error(&"(".repeat(999)).contains("is not an expression"));
+        let signs = format!("{}rows", "-".repeat(990));
+        assert_eq!(Expression::parse(&signs, &["rows"]).unwrap().value(|_| 7.0), Ok(7.0));
+        let roots = format!("{}rows", "sqrt ".repeat(190));
+        assert!(Expression::parse(&roots, &["rows"]).unwrap().value(|_| 7.0).is_ok_and(|root| root >= 1.0));
         let deep = format!("{}rows{}", "(".repeat(498), ")".repeat(498));
         assert_eq!(Expression::parse(&deep, &["rows"]).unwrap().value(|_| 7.0), Ok(7.0));
     }

@@ -1,21 +1,26 @@
 //! Reading the problem.toml of a tensor problem, and checking that it makes sense.
 
 mod cases;
+mod given;
 mod text;
+mod tolerance;
 
 use super::expression::Expression;
-use super::planted::PlantedText;
-use super::spec::{ProblemSpec, ScalarSpec, TensorRole, TensorSpec};
+use super::objective::{Figure, Objective};
+use super::planted::{PlantedText, Planting};
+use super::spec::{ProblemSpec, TensorRole, TensorSpec};
+use super::values_text::NpyFiles;
 use crate::dtype::Dtype;
 use crate::outcome::Stop;
 use crate::problem::key_error::{KeyError, toml_error};
 use std::path::Path;
-use text::{ExtentText, ProblemFile, ScalarText, TensorText, TensorType};
+use text::{ExtentText, ProblemFile, TensorText, TensorType};
 
 /// Reads the problem.toml at `path`, which has this text. With the seed `held_out`, shapes that `[[keep]]` describes are
 /// drawn by it and replace the workloads. An error names the line and the column of the key.
 pub fn parse(path: &Path, text: &str, held_out: Option<u64>) -> Result<ProblemSpec, Stop> {
-    let file: ProblemFile = toml::from_str(text).map_err(|e| toml_error(path, text, &e))?;
+    let mut file: ProblemFile = toml::from_str(text).map_err(|e| toml_error(path, text, &e))?;
+    file.files = NpyFiles::new(path.parent().unwrap_or(Path::new(".")));
     let file = match held_out {
         Some(seed) => file.held_out(seed),
         None => file,
@@ -35,14 +40,14 @@ impl ProblemFile {
         self.check_types()?;
         let names = self.names();
         let tensors = self.tensors(&names)?;
-        let scalars = self.scalars()?;
+        self.check_scalars(&names)?;
         let expression = |key: &str, text: &str| {
             Expression::parse(text, &names).map_err(|e| KeyError::new(format!("{key}: {e}")))
         };
         let optional = |key: &str, text: &Option<String>| {
             text.as_deref().map(|text| expression(key, text)).transpose().map_err(|e| e.within(key))
         };
-        let samples = expression("objective.samples", &self.objective.samples);
+        let samples = expression("objective.samples", self.samples()?);
         let counts = ParsedCounts {
             samples: samples.map_err(|e| e.within("samples").within("objective"))?,
             bytes: optional("bytes", &self.bytes)?,
@@ -52,16 +57,17 @@ impl ProblemFile {
         let cases = self.cases(&tensors, &counts)?;
         self.check_drawn(&tensors, &counts)?;
         let tensors = tensors.into_iter().map(|t| t.tensor).collect();
+        let objective = Objective { figure: self.objective.measure, aggregate: self.objective.aggregate };
         Ok(ProblemSpec {
             name: self.name,
             dims: self.dims,
             tensors,
-            scalars,
             cases,
             steps: self.steps,
             cpu_max_cells: self.cpu_max_cells,
             graph: self.graph.unwrap_or(true),
             cache: self.cache,
+            objective,
         })
     }
 
@@ -75,6 +81,25 @@ impl ProblemFile {
             steps => format!("{steps}: it must be from 1 to {MOST_STEPS}"),
         };
         Err(KeyError::new(format!("steps: {what}")).within("steps"))
+    }
+
+    /// The expression for the samples of a launch. A launch is one sample if something else is the measure and nothing is
+    /// said.
+    fn samples(&self) -> Result<&str, KeyError> {
+        let within = |error: &str, key: &str| Err(KeyError::new(error).within(key).within("objective"));
+        match (self.objective.measure, self.objective.samples.as_deref()) {
+            (Figure::Tflops, _) if self.flops.is_none() => within(
+                "objective.measure: tflops needs the operations of a launch, as in flops = \"2 * m * n * k\" at the top",
+                "measure",
+            ),
+            (_, Some(samples)) => Ok(samples),
+            (Figure::Samples, None) => within(
+                "objective.samples is missing: say how many samples one launch counts, as in samples = \"rows\", or choose \
+                 another measure: time, tflops, gbps",
+                "samples",
+            ),
+            (_, None) => Ok("1"),
+        }
     }
 
     /// The names that expressions may use.
@@ -144,20 +169,11 @@ impl ProblemFile {
         }
         self.check_entry(pattern).map_err(|e| e.within("entry"))?;
         for (dtype, t) in &self.tolerance {
-            let right = |limit: f64| limit.is_finite() && limit >= 0.0;
-            let wrong = if !right(t.atol) {
-                "atol"
-            } else if !right(t.rtol) {
-                "rtol"
-            } else if !(t.matched > 0.0 && t.matched <= 1.0) {
-                "matched"
-            } else {
-                continue;
-            };
-            let what = format!(
-                "tolerance.{dtype}: atol and rtol must not be negative, and matched must be above 0 and at most 1"
-            );
-            return Err(KeyError::new(what).within(wrong).within(dtype.word()).within("tolerance"));
+            let wrong = t.check(&self.names()).err();
+            if let Some(error) = wrong {
+                let of = format!("tolerance.{dtype}");
+                return Err(error.of(of).within(dtype.word()).within("tolerance"));
+            }
         }
         Ok(())
     }
@@ -191,29 +207,30 @@ impl ProblemFile {
     }
 
     fn tensor(&self, t: &TensorText, names: &[&str]) -> Result<ParsedTensor, KeyError> {
-        match (t.role, &t.values) {
-            (TensorRole::Out, Some(_)) => {
-                return Err(KeyError::new("an output has no values: the kernel writes them").within("values"));
+        if let Some(values) = &t.values {
+            if t.role == TensorRole::Out {
+                let what = "an output has no values: the kernel writes them";
+                return Err(KeyError::new(what).within("values"));
             }
-            (TensorRole::In | TensorRole::Inout, None) => {
-                return Err("an input needs values, as in values = { normal = { std = 1.0 } }".into());
-            }
-            (_, None) => {}
-            (_, Some(values)) => {
-                for dtype in self.concrete(t.dtype) {
-                    values
-                        .check(dtype)
-                        .map_err(|e| KeyError::new(format!("values: {e}")).within("values"))?;
-                }
-            }
+            values.check(names).map_err(|e| e.of("values").within("values"))?;
         }
-        if t.role != TensorRole::In {
-            let without = |d: &Dtype| d.integers().is_none() && !self.tolerance.contains_key(d);
-            if let Some(dtype) = self.concrete(t.dtype).into_iter().find(without) {
-                return Err(KeyError::new(format!(
-                    "it is compared as {dtype}, and there is no tolerance for {dtype}: add [tolerance.{dtype}] with atol and rtol"
-                ))
-                .within("type"));
+        match &t.tolerance {
+            Some(_) if t.role == TensorRole::In => {
+                let what = "tolerance is for outputs: an input is not compared with a tolerance";
+                return Err(KeyError::new(what).within("tolerance"));
+            }
+            Some(tolerance) => {
+                tolerance.check(names).map_err(|e| e.of("tolerance").within("tolerance"))?;
+            }
+            None if t.role == TensorRole::In => {}
+            None => {
+                let without = |d: &Dtype| d.integers().is_none() && !self.tolerance.contains_key(d);
+                if let Some(dtype) = self.concrete(t.dtype).into_iter().find(without) {
+                    return Err(KeyError::new(format!(
+                        "it is compared as {dtype}, and there is no tolerance for {dtype}: add [tolerance.{dtype}] with atol and rtol"
+                    ))
+                    .within("type"));
+                }
             }
         }
         let extent = |(i, extent): (usize, &ExtentText)| {
@@ -227,12 +244,21 @@ impl ProblemFile {
         if shape.is_empty() {
             return Err(KeyError::new("shape: give at least one extent, as in shape = [1]").within("shape"));
         }
-        let planted = t.planted.as_ref().map(PlantedText::kinds).unwrap_or_default();
-        if !planted.is_empty() && t.role == TensorRole::Out {
-            return Err(KeyError::new("planted is for inputs: an output has no values").within("planted"));
+        let planted = self.planting(t, t.planted.as_ref()).map_err(|e| e.within("planted"))?;
+        let tensor = TensorSpec { name: t.name.clone(), role: t.role };
+        Ok(ParsedTensor { tensor, dtype: t.dtype, shape, planted })
+    }
+
+    /// What is planted into a tensor as `text` says, which may be its own key or that of a workload.
+    fn planting(&self, t: &TensorText, text: Option<&PlantedText>) -> Result<Planting, KeyError> {
+        let Some(text) = text else { return Ok(Planting::default()) };
+        let planting = text.planting(t.shape.len(), &self.concrete(t.dtype))?;
+        match t.role {
+            TensorRole::Out if !planting.kinds.is_empty() => {
+                Err("planted is for inputs: an output has no values".into())
+            }
+            _ => Ok(planting),
         }
-        let tensor = TensorSpec { name: t.name.clone(), role: t.role, values: t.values, planted };
-        Ok(ParsedTensor { tensor, dtype: t.dtype, shape })
     }
 
     /// The types that a tensor has in any case.
@@ -242,26 +268,6 @@ impl ProblemFile {
             None => self.types.clone(),
         }
     }
-
-    fn scalars(&self) -> Result<Vec<ScalarSpec>, KeyError> {
-        let scalar = |(i, s): (usize, &ScalarText)| {
-            let whole = s.value.fract() == 0.0 && s.value.abs() <= f64::from(i32::MAX);
-            let error = || {
-                let what = "a scalar must be an f32, or an i32 with a whole value";
-                KeyError::new(format!("scalar '{}': {what}", s.name))
-            };
-            if !matches!(s.dtype, Dtype::F32 | Dtype::I32) {
-                return Err(error().within("type").within(i).within("scalar"));
-            }
-            if s.dtype == Dtype::I32 && !whole {
-                return Err(error().within("value").within(i).within("scalar"));
-            }
-            let mut bytes = Vec::new();
-            s.dtype.encode(s.value, &mut bytes);
-            Ok(ScalarSpec { bytes })
-        };
-        self.scalar.iter().enumerate().map(scalar).collect()
-    }
 }
 
 /// A tensor whose shape is still expressions.
@@ -269,6 +275,7 @@ struct ParsedTensor {
     tensor: TensorSpec,
     dtype: TensorType,
     shape: Vec<Expression>,
+    planted: Planting,
 }
 
 struct ParsedCounts {

@@ -1,94 +1,136 @@
 //! The values that inputs are filled with.
 
-use crate::dtype::Dtype;
+use super::npy::NpyArray;
+use crate::dtype::{CellValue, Dtype};
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
 use rand_distr::{Distribution, Normal, StandardNormal, Uniform};
-use serde::Deserialize;
+use std::sync::Arc;
 
-/// How a tensor's values are distributed, as in `values = { normal = { std = 0.5 } }`.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
+/// How a tensor's values are distributed in a case: every bound is a number.
+#[derive(Clone, Debug)]
 pub enum InputValues {
-    Normal(NormalRange),
-    Uniform(UniformRange),
+    Normal {
+        mean: f64,
+        std: f64,
+    },
+    Uniform {
+        low: f64,
+        high: f64,
+    },
     /// Whole numbers, both ends included.
-    Integers(IntegerRange),
-    Constant(f64),
+    Integers {
+        low: i64,
+        high: i64,
+    },
+    /// Each row holds whole numbers in ascending order: `low` first, `high` last. A number may occur several times. A row
+    /// of one cell holds `low`. A row holds the cells along the last extent.
+    Ascending {
+        low: i64,
+        high: i64,
+    },
+    /// Each row holds every whole number from 0 to its number of cells − 1 once.
+    Permutation,
+    Constant(CellValue),
+    /// The same values in every run.
+    Npy(Arc<NpyArray>),
 }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct NormalRange {
-    #[serde(default)]
-    mean: f64,
-    #[serde(default = "one")]
-    std: f64,
-}
-
-fn one() -> f64 {
-    1.0
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct UniformRange {
-    low: f64,
-    high: f64,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct IntegerRange {
-    low: i32,
-    high: i32,
-}
+/// What is wrong with values: the key, from the innermost one, and why.
+pub type WrongValues = (Vec<&'static str>, String);
 
 impl InputValues {
-    /// Returns what is wrong with the numbers, for tensors of this type.
-    pub fn check(&self, dtype: Dtype) -> Result<(), String> {
-        let finite = |numbers: &[f64]| numbers.iter().all(|n| n.is_finite());
-        let right = match self {
-            InputValues::Normal(n) if !(finite(&[n.mean, n.std]) && n.std >= 0.0) => {
-                Err("normal needs a finite mean and a std that is not negative")
+    /// Returns what is wrong with the numbers, for a tensor of this type and shape.
+    pub fn check(&self, dtype: Dtype, shape: &[usize]) -> Result<(), WrongValues> {
+        let wrong = |keys: &[&'static str], what: &str| Err((keys.to_vec(), what.to_owned()));
+        let whole = |key: &'static str, low: i64, high: i64| match low > high {
+            true => wrong(&["low", key], &format!("{key} needs low ≤ high, and {low} is above {high}")),
+            false => fit(dtype, "low", low)
+                .and(fit(dtype, "high", high))
+                .map_err(|(end, what)| (vec![end, key], what)),
+        };
+        if dtype.integers().is_some()
+            && matches!(self, InputValues::Normal { .. } | InputValues::Uniform { .. })
+        {
+            let what = format!("{} {dtype} tensor takes integers or a constant", article(dtype));
+            return wrong(&[], &format!("{what}, or ascending, permutation or npy"));
+        }
+        match self {
+            InputValues::Normal { std, .. } if *std < 0.0 => {
+                wrong(&["std", "normal"], "normal needs a finite mean and a std that is not negative")
             }
-            InputValues::Uniform(r) if !(finite(&[r.low, r.high]) && r.low < r.high) => {
-                Err("uniform needs low < high")
+            InputValues::Uniform { low, high } if low >= high => {
+                wrong(&["low", "uniform"], "uniform needs low < high")
             }
             // A range that is too wide for its type has no sampler.
-            InputValues::Uniform(r) if Uniform::new(r.low, r.high).is_err() => {
-                Err("uniform needs a range high - low that is finite")
+            InputValues::Uniform { low, high } if Uniform::new(*low, *high).is_err() => {
+                wrong(&["high", "uniform"], "uniform needs a range high - low that is finite")
             }
-            InputValues::Integers(r) if r.low > r.high => Err("integers needs low ≤ high"),
-            InputValues::Constant(c) if !c.is_finite() => Err("constant needs a finite number"),
-            InputValues::Normal(_) | InputValues::Uniform(_) if dtype.integers().is_some() => {
-                return Err(format!("an {dtype} tensor takes integers or a constant"));
+            InputValues::Integers { low, high } => whole("integers", *low, *high),
+            InputValues::Ascending { low, high } => whole("ascending", *low, *high),
+            InputValues::Permutation => {
+                let last = shape.last().map_or(0, |cells| cells.saturating_sub(1));
+                match i64::try_from(last).is_ok_and(|last| last <= dtype.counts_to()) {
+                    true => Ok(()),
+                    false => wrong(
+                        &["permutation"],
+                        &format!(
+                            "a permutation from 0 to {last} does not fit {dtype}, which counts to {}",
+                            dtype.counts_to()
+                        ),
+                    ),
+                }
             }
-            InputValues::Normal(_)
-            | InputValues::Uniform(_)
-            | InputValues::Integers(_)
-            | InputValues::Constant(_) => Ok(()),
-        };
-        right.map_err(str::to_owned)
-    }
-
-    /// The range that the values never leave; `None` for a normal distribution.
-    pub fn range(&self) -> Option<(f64, f64)> {
-        match self {
-            InputValues::Normal(_) => None,
-            InputValues::Uniform(UniformRange { low, high }) => Some((*low, *high)),
-            InputValues::Integers(IntegerRange { low, high }) => Some((f64::from(*low), f64::from(*high))),
-            InputValues::Constant(value) => Some((*value, *value)),
+            InputValues::Constant(CellValue::Integer(value)) => {
+                fit(dtype, "constant", *value).map_err(|(key, what)| (vec![key], what))
+            }
+            InputValues::Constant(CellValue::Float(value)) if dtype.integers().is_some() => wrong(
+                &["constant"],
+                &format!("{value} is not a whole number, which {} {dtype} needs", article(dtype)),
+            ),
+            InputValues::Npy(array) => array.check(dtype, shape).map_err(|what| (vec!["npy"], what)),
+            InputValues::Normal { .. } | InputValues::Uniform { .. } | InputValues::Constant(_) => Ok(()),
         }
     }
 
-    /// Fills `cells` cells and returns their bytes. The same seed gives the same bytes on any number of cores,
+    /// The range that the values never leave; `None` for a normal distribution and a file.
+    pub fn range(&self) -> Option<(f64, f64)> {
+        match self {
+            InputValues::Normal { .. } | InputValues::Permutation | InputValues::Npy(_) => None,
+            InputValues::Uniform { low, high } => Some((*low, *high)),
+            InputValues::Integers { low, high } | InputValues::Ascending { low, high } => {
+                Some((*low as f64, *high as f64))
+            }
+            InputValues::Constant(value) => Some((value.as_f64(), value.as_f64())),
+        }
+    }
+
+    /// Why no extremes may be planted into such values; `None` if they may.
+    pub fn forbids_planting(&self) -> Option<&'static str> {
+        match self {
+            InputValues::Ascending { .. } => Some("ascending values stay in their order"),
+            InputValues::Permutation => Some("a permutation holds each number once"),
+            InputValues::Npy(_) => Some("the values of a file stay as they are"),
+            InputValues::Normal { .. }
+            | InputValues::Uniform { .. }
+            | InputValues::Integers { .. }
+            | InputValues::Constant(_) => None,
+        }
+    }
+
+    /// Fills a tensor of this shape and returns its bytes. The same seed gives the same bytes on any number of cores,
     /// because each stretch of cells has its own random stream.
-    pub fn fill(&self, dtype: Dtype, cells: usize, seed: u64) -> Vec<u8> {
+    pub fn fill(&self, dtype: Dtype, shape: &[usize], seed: u64) -> Vec<u8> {
         const STRETCH: usize = 1 << 13;
-        let mut bytes = vec![0; cells * dtype.size()];
-        let mut stretches: Vec<(usize, &mut [u8])> =
-            bytes.chunks_mut(STRETCH * dtype.size()).enumerate().collect();
+        let size = dtype.size();
+        let cells: usize = shape.iter().product();
+        let row = match self {
+            InputValues::Npy(array) => return array.cells.clone(),
+            InputValues::Ascending { .. } | InputValues::Permutation => shape.last().copied().unwrap_or(1),
+            _ => STRETCH,
+        };
+        let mut bytes = vec![0; cells * size];
+        let mut stretches: Vec<(usize, &mut [u8])> = bytes.chunks_mut(row * size).enumerate().collect();
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let share = stretches.len().div_ceil(threads).max(1);
         std::thread::scope(|scope| {
@@ -105,62 +147,129 @@ impl InputValues {
         bytes
     }
 
+    /// Fills some cells; a row for values that make sense in rows only.
     fn fill_stretch(&self, dtype: Dtype, stretch: &mut [u8], rng: &mut ChaCha8Rng) {
-        let mut cell = Vec::with_capacity(4);
-        let mut each = |mut draw: Box<dyn FnMut() -> f64 + '_>| {
+        let cells = stretch.len() / dtype.size();
+        let mut cell = Vec::with_capacity(8);
+        let mut each = |draw: &mut dyn FnMut() -> CellValue| {
             for to in stretch.chunks_exact_mut(dtype.size()) {
                 cell.clear();
-                dtype.encode(draw(), &mut cell);
+                match draw() {
+                    CellValue::Float(value) => dtype.encode(value, &mut cell),
+                    CellValue::Integer(value) => dtype.encode_integer(value, &mut cell),
+                }
                 to.copy_from_slice(&cell);
             }
         };
+        let mut numbers = |numbers: Vec<i64>| {
+            let mut numbers = numbers.into_iter();
+            each(&mut || CellValue::Integer(numbers.next().unwrap_or(0)));
+        };
         // `check` has refused every range without a sampler, so the errors below cannot happen.
-        match *self {
-            InputValues::Constant(c) => each(Box::new(|| c)),
-            InputValues::Normal(NormalRange { mean, std }) => match Normal::new(mean, std) {
-                Ok(normal) => each(Box::new(|| normal.sample(rng))),
-                Err(_) => each(Box::new(|| StandardNormal.sample(rng))),
+        match self {
+            InputValues::Constant(value) => each(&mut || *value),
+            InputValues::Normal { mean, std } => match Normal::new(*mean, *std) {
+                Ok(normal) => each(&mut || CellValue::Float(normal.sample(rng))),
+                Err(_) => each(&mut || CellValue::Float(StandardNormal.sample(rng))),
             },
-            InputValues::Uniform(UniformRange { low, high }) => match Uniform::new(low, high) {
-                Ok(uniform) => each(Box::new(|| uniform.sample(rng))),
-                Err(_) => each(Box::new(|| low)),
+            InputValues::Uniform { low, high } => match Uniform::new(*low, *high) {
+                Ok(uniform) => each(&mut || CellValue::Float(uniform.sample(rng))),
+                Err(_) => each(&mut || CellValue::Float(*low)),
             },
-            InputValues::Integers(IntegerRange { low, high }) => match Uniform::new_inclusive(low, high) {
-                Ok(uniform) => each(Box::new(|| uniform.sample(rng).into())),
-                Err(_) => each(Box::new(|| low.into())),
+            InputValues::Integers { low, high } => match Uniform::new_inclusive(*low, *high) {
+                Ok(uniform) => each(&mut || CellValue::Integer(uniform.sample(rng))),
+                Err(_) => each(&mut || CellValue::Integer(*low)),
             },
+            InputValues::Ascending { low, high } => numbers(ascending(*low, *high, cells, rng)),
+            InputValues::Permutation => numbers(permutation(cells, rng)),
+            // `fill` has copied the file's cells.
+            InputValues::Npy(_) => {}
         }
     }
+}
+
+/// `an` before a type's name that begins with a vowel's sound.
+fn article(dtype: Dtype) -> &'static str {
+    match dtype {
+        Dtype::I8 | Dtype::I32 | Dtype::I64 | Dtype::F32 | Dtype::F16 | Dtype::F8e4m3 | Dtype::F8e5m2 => "an",
+        Dtype::U8 | Dtype::Bf16 | Dtype::Bool => "a",
+    }
+}
+
+/// Returns an error if a whole number does not fit a type. Floats of 16 and 32 bits round it.
+fn fit<'a>(dtype: Dtype, key: &'a str, value: i64) -> Result<(), (&'a str, String)> {
+    let (least, largest) = match dtype.integers() {
+        Some(ends) => ends,
+        None if dtype.size() == 1 => (-(dtype.largest() as i64), dtype.largest() as i64),
+        None => return Ok(()),
+    };
+    match (least..=largest).contains(&value) {
+        true => Ok(()),
+        false => Err((key, format!("{value} does not fit {dtype}, which goes from {least} to {largest}"))),
+    }
+}
+
+/// Whole numbers in ascending order, from `low` to `high`.
+fn ascending(low: i64, high: i64, cells: usize, rng: &mut ChaCha8Rng) -> Vec<i64> {
+    let mut numbers: Vec<i64> = match Uniform::new_inclusive(low, high) {
+        Ok(uniform) => (0..cells).map(|_| uniform.sample(rng)).collect(),
+        Err(_) => vec![low; cells],
+    };
+    numbers.sort_unstable();
+    if let Some(last) = numbers.last_mut() {
+        *last = high;
+    }
+    if let Some(first) = numbers.first_mut() {
+        *first = low;
+    }
+    numbers
+}
+
+/// The whole numbers below `cells` in a random order (R. A. Fisher and F. Yates).
+fn permutation(cells: usize, rng: &mut ChaCha8Rng) -> Vec<i64> {
+    let mut numbers: Vec<i64> = (0..cells as i64).collect();
+    for last in (1..cells).rev() {
+        // The bias of the remainder is far below what a test could see: rows are short beside 2^64.
+        numbers.swap(last, (rng.next_u64() % (last as u64 + 1)) as usize);
+    }
+    numbers
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn numbers(values: &InputValues, dtype: Dtype, cells: usize, seed: u64) -> Vec<f64> {
-        values.fill(dtype, cells, seed).chunks(dtype.size()).map(|c| dtype.decode(c)).collect()
+    fn numbers(values: &InputValues, dtype: Dtype, shape: &[usize], seed: u64) -> Vec<f64> {
+        values.fill(dtype, shape, seed).chunks(dtype.size()).map(|c| dtype.decode(c)).collect()
+    }
+
+    fn why(values: &InputValues, dtype: Dtype, shape: &[usize]) -> String {
+        values.check(dtype, shape).err().map_or(String::new(), |(key, what)| format!("{key:?} {what}"))
     }
 
     #[test]
     fn a_seed_fixes_every_value_and_another_changes_them() {
-        let normal = InputValues::Normal(NormalRange { mean: 0.0, std: 1.0 });
-        let first = normal.fill(Dtype::F16, 200_000, 7);
-        assert_eq!(first, normal.fill(Dtype::F16, 200_000, 7));
-        assert_ne!(first, normal.fill(Dtype::F16, 200_000, 8));
+        let normal = InputValues::Normal { mean: 0.0, std: 1.0 };
+        let first = normal.fill(Dtype::F16, &[2, 100_000], 7);
+        assert_eq!(first, normal.fill(Dtype::F16, &[200_000], 7));
+        assert_ne!(first, normal.fill(Dtype::F16, &[200_000], 8));
         assert_ne!(first[..1000], first[2 * 65536..][..1000], "stretches differ");
-        assert_eq!(first[..1000], normal.fill(Dtype::F16, 500, 7), "a shorter tensor is a beginning");
+        assert_eq!(first[..1000], normal.fill(Dtype::F16, &[500], 7), "a shorter tensor is a beginning");
+        for rows in [InputValues::Permutation, InputValues::Ascending { low: 0, high: 1000 }] {
+            assert_eq!(rows.fill(Dtype::I32, &[9, 50], 7), rows.fill(Dtype::I32, &[9, 50], 7));
+            assert_ne!(rows.fill(Dtype::I32, &[9, 50], 7), rows.fill(Dtype::I32, &[9, 50], 8));
+        }
     }
 
     #[test]
     fn a_range_that_overflows_is_refused() {
-        let wide = InputValues::Uniform(UniformRange { low: -1.5e308, high: 1.5e308 });
-        assert!(wide.check(Dtype::F32).is_err_and(|e| e.contains("finite")));
+        let wide = InputValues::Uniform { low: -1.5e308, high: 1.5e308 };
+        assert!(why(&wide, Dtype::F32, &[1]).contains("finite"));
     }
 
     #[test]
     fn moments_are_those_asked_for() {
-        let drawn =
-            numbers(&InputValues::Normal(NormalRange { mean: 3.0, std: 0.5 }), Dtype::F32, 100_000, 1);
+        let drawn = numbers(&InputValues::Normal { mean: 3.0, std: 0.5 }, Dtype::F32, &[100_000], 1);
         let mean = drawn.iter().sum::<f64>() / 1e5;
         let variance = drawn.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 1e5;
         assert!((mean - 3.0).abs() < 0.01 && (variance - 0.25).abs() < 0.01, "{mean} {variance}");
@@ -168,14 +277,68 @@ mod tests {
 
     #[test]
     fn ranges_are_kept_and_reached() {
-        let drawn = numbers(&InputValues::Integers(IntegerRange { low: -2, high: 2 }), Dtype::I32, 1000, 1);
+        let drawn = numbers(&InputValues::Integers { low: -2, high: 2 }, Dtype::I32, &[1000], 1);
         for value in -2..=2 {
             assert!(drawn.contains(&f64::from(value)));
         }
         assert!(drawn.iter().all(|v| (-2.0..=2.0).contains(v)));
-        let uniform =
-            numbers(&InputValues::Uniform(UniformRange { low: 1.0, high: 2.0 }), Dtype::F32, 1000, 1);
+        let uniform = numbers(&InputValues::Uniform { low: 1.0, high: 2.0 }, Dtype::F32, &[1000], 1);
         assert!(uniform.iter().all(|v| (1.0..=2.0).contains(v)));
-        assert_eq!(numbers(&InputValues::Constant(0.5), Dtype::Bf16, 3, 1), [0.5; 3]);
+        assert_eq!(numbers(&InputValues::Constant(CellValue::Float(0.5)), Dtype::Bf16, &[3], 1), [0.5; 3]);
+        let all = InputValues::Integers { low: i64::MIN, high: i64::MAX };
+        let drawn = numbers(&all, Dtype::I64, &[1000], 1);
+        assert!(drawn.iter().any(|v| *v > 1e18) && drawn.iter().any(|v| *v < -1e18));
+    }
+
+    #[test]
+    fn a_permutation_holds_each_number_of_a_row_once() {
+        let drawn = numbers(&InputValues::Permutation, Dtype::I32, &[3, 100], 5);
+        let rows: Vec<&[f64]> = drawn.chunks(100).collect();
+        for row in &rows {
+            let mut sorted = row.to_vec();
+            sorted.sort_by(f64::total_cmp);
+            assert!(sorted.iter().enumerate().all(|(i, value)| *value == i as f64));
+        }
+        assert!(rows[0] != rows[1] && rows[1] != rows[2]);
+    }
+
+    #[test]
+    fn ascending_numbers_begin_and_end_at_the_ends_of_their_range() {
+        let offsets = InputValues::Ascending { low: 3, high: 20 };
+        let drawn = numbers(&offsets, Dtype::I64, &[50, 30], 5);
+        for row in drawn.chunks(30) {
+            assert!(row.is_sorted() && row[0] == 3.0 && row[29] == 20.0, "{row:?}");
+        }
+        assert!(drawn.chunks(30).any(|row| row.windows(2).any(|pair| pair[0] == pair[1])), "empty segments");
+        assert_eq!(numbers(&offsets, Dtype::I32, &[2, 1], 5), [3.0, 3.0]);
+        assert_eq!(numbers(&offsets, Dtype::I32, &[2], 5), [3.0, 20.0]);
+    }
+
+    #[test]
+    fn numbers_that_do_not_fit_a_type_are_refused() {
+        let integers = InputValues::Integers { low: -1, high: 9 };
+        assert_eq!(
+            why(&integers, Dtype::U8, &[1]),
+            "[\"low\", \"integers\"] -1 does not fit u8, which goes from 0 to 255"
+        );
+        assert_eq!(why(&integers, Dtype::I8, &[1]), "");
+        let large = InputValues::Ascending { low: 0, high: 500 };
+        assert!(
+            why(&large, Dtype::F8e4m3, &[1]).contains("500 does not fit f8e4m3, which goes from -448 to 448")
+        );
+        assert_eq!(why(&large, Dtype::F8e5m2, &[1]), "");
+        let empty = InputValues::Integers { low: 9, high: 3 };
+        assert!(why(&empty, Dtype::I32, &[1]).contains("integers needs low ≤ high, and 9 is above 3"));
+        assert!(
+            why(&InputValues::Permutation, Dtype::U8, &[2, 257]).contains("from 0 to 256 does not fit u8")
+        );
+        assert_eq!(why(&InputValues::Permutation, Dtype::U8, &[2, 256]), "");
+        assert!(why(&InputValues::Permutation, Dtype::Bf16, &[1000]).contains("counts to 256"));
+        let half = InputValues::Constant(CellValue::Float(0.5));
+        assert!(why(&half, Dtype::I8, &[1]).contains("0.5 is not a whole number, which an i8 needs"));
+        let two = InputValues::Constant(CellValue::Integer(2));
+        assert!(why(&two, Dtype::Bool, &[1]).contains("2 does not fit bool, which goes from 0 to 1"));
+        let normal = InputValues::Normal { mean: 0.0, std: 1.0 };
+        assert!(why(&normal, Dtype::Bool, &[1]).contains("a bool tensor takes integers"));
     }
 }

@@ -185,7 +185,7 @@ impl CaseLauncher {
     pub fn launch_of(&self, module: ModuleId, set: usize, order: ExecutionOrder) -> Launch {
         let mut args: Vec<LaunchArg> =
             self.sets[set].0.iter().map(|buffer| LaunchArg::Buffer(buffer.id())).collect();
-        args.extend(self.spec.scalars.iter().map(|s| LaunchArg::Value(s.bytes.clone())));
+        args.extend(self.case().scalars.iter().map(|bytes| LaunchArg::Value(bytes.clone())));
         args.extend(self.case().dims.iter().map(|n| LaunchArg::Value(n.to_le_bytes().to_vec())));
         let dims = self.case().dims.iter().flat_map(|n| n.to_le_bytes()).collect();
         Launch {

@@ -2,12 +2,16 @@
 //! is explained in kernels/README.md.
 
 mod case_data;
+mod device_memory;
 mod drawn_shapes;
 mod dump;
 mod expression;
 mod file;
 mod input_values;
 mod launcher;
+mod npy;
+mod number;
+mod objective;
 mod outcomes;
 mod planted;
 mod reference;
@@ -16,19 +20,24 @@ mod spec;
 mod suggest;
 mod tally;
 mod timing;
+mod values_text;
 mod verify;
 
 use crate::outcome::{Correctness, Stop};
 use crate::problem::api::{BuildNeeds, HeldOutUse, Problem, ProblemContext, Timed, WorkerRole};
 use crate::problem::key_error::KeyError;
 use crate::worker::{ModuleId, Worker};
-use case_data::{Ahead, CaseData, draw, sets};
+use case_data::{Ahead, CaseData, Part, draw, planted_sets, sets};
+use input_values::InputValues;
 use lab_device::{DeviceInfo, ExecutionOrder};
+use lab_protocol::When;
+use lab_protocol::report::JudgedWorkloads;
 use launcher::CaseLauncher;
+use objective::Figure;
 use outcomes::{CaseOutcome, CaseOutcomes};
 use reference::ReferenceKernel;
 use resident::{AcceptedOutputs, Resident, TimedCases};
-use spec::{Case, CaseTensor, ProblemSpec};
+use spec::{Case, CaseTensor, Origin, ProblemSpec};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use tally::GateTally;
@@ -46,6 +55,8 @@ pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
         folder,
         text: text.to_owned(),
         spec: Rc::new(spec),
+        when: When::default(),
+        judged: None,
         reference: None,
         chosen: Vec::new(),
         ahead: Ahead::default(),
@@ -62,6 +73,10 @@ struct TensorProblem {
     /// The text of problem.toml.
     text: String,
     spec: Rc<ProblemSpec>,
+    /// The occasion whose workloads are judged.
+    when: When,
+    /// How many were judged, once all were.
+    judged: Option<JudgedWorkloads>,
     reference: Option<ReferenceKernel>,
     /// The cases that this device runs, as indices into the spec's.
     chosen: Vec<usize>,
@@ -84,28 +99,43 @@ impl Problem for TensorProblem {
         BuildNeeds { defines: Vec::new(), problem_header: self.spec.header() }
     }
 
-    /// Values are drawn anew in every run. If problem.toml says how to draw shapes, these replace the workloads.
+    fn use_workloads(&mut self, when: When) {
+        self.when = when;
+    }
+
+    fn judged_workloads(&self) -> Option<JudgedWorkloads> {
+        self.judged
+    }
+
+    /// Values are drawn anew in every run. Every workload is checked, whatever its `when`, and so are the shapes that
+    /// problem.toml says how to draw.
     fn use_held_out_inputs(&mut self, seed: u64, _sealed: usize) -> Result<HeldOutUse, Stop> {
+        self.when = When::Keep;
         self.spec = Rc::new(file::parse(&self.path(), &self.text, Some(seed))?);
         Ok(HeldOutUse { sets_in_a_check: 1, times_them: false })
     }
 
     fn prepare(&mut self, cx: &mut ProblemContext, _worker: &mut Worker) -> Result<(), Stop> {
-        self.reference = Some(ReferenceKernel::start(&self.spec, &self.folder, cx)?);
         let limit = if cx.device.emulated { self.spec.cpu_max_cells } else { None };
         let small = |case: &Case| limit.is_none_or(|limit| case.cells() <= limit);
-        self.chosen = (0..self.spec.cases.len()).filter(|i| small(&self.spec.cases[*i])).collect();
-        let left_out = self.spec.cases.len() - self.chosen.len();
+        let cases = || self.spec.cases.iter().enumerate().filter(|(_, case)| case.when <= self.when);
+        let asked = cases().count();
+        self.chosen = cases().filter(|(_, case)| small(case)).map(|(index, _)| index).collect();
         if self.chosen.is_empty() {
             let what = "cpu_max_cells leaves no workload for the emulated device: raise it";
             return Err(KeyError::new(what).within("cpu_max_cells").stop(&self.path(), &self.text));
         }
-        if left_out > 0 {
+        if self.chosen.len() < asked {
             cx.out.caveat(format_args!(
-                "the emulated device runs {} of {} workloads: cpu_max_cells leaves out the large ones",
+                "the emulated device runs {} of {asked} workloads: cpu_max_cells leaves out the large ones",
                 self.chosen.len(),
-                self.spec.cases.len()
             ))?;
+        }
+        device_memory::check(&self.spec, &self.chosen, cx.device)
+            .map_err(|error| error.stop(&self.path(), &self.text))?;
+        self.reference = Some(ReferenceKernel::start(&self.spec, &self.folder, cx)?);
+        for fixed in self.fixed_inputs() {
+            cx.out.caveat(format_args!("{fixed}"))?;
         }
         Ok(())
     }
@@ -124,8 +154,16 @@ impl Problem for TensorProblem {
             if bytes > MOST_AHEAD || !is_idle() {
                 return Ok(());
             }
-            let drawn = draw(&self.spec, index, &mut self.reference, cx.device, cx.seed)?;
-            self.ahead.insert(index, drawn);
+            let drawn = draw(&self.spec, index, Part::Drawn, &mut self.reference, cx.device, cx.seed)?;
+            self.ahead.insert((index, Part::Drawn), drawn);
+        }
+        for index in self.chosen.clone() {
+            if bytes > MOST_AHEAD || !is_idle() {
+                return Ok(());
+            }
+            let drawn = draw(&self.spec, index, Part::Planted, &mut self.reference, cx.device, cx.seed)?;
+            bytes += drawn.sets.iter().flatten().flatten().map(Vec::len).sum::<usize>();
+            self.ahead.insert((index, Part::Planted), drawn);
         }
         if is_idle() {
             self.resident(cx, worker)?;
@@ -137,7 +175,7 @@ impl Problem for TensorProblem {
         self.timed.is_some()
     }
 
-    /// Launches the timed cases on every set of their inputs, and the others on two.
+    /// Launches every case on all sets of its inputs, and then on further ones that hold extremes.
     fn verify(
         &mut self,
         cx: &mut ProblemContext,
@@ -146,6 +184,10 @@ impl Problem for TensorProblem {
     ) -> Result<Correctness, Stop> {
         for entry in self.spec.entries() {
             worker.require_entry(module, entry)?;
+        }
+        // Without this line the measure is throughput_sps, as lab.toml has it.
+        if self.spec.objective.figure != Figure::Samples {
+            cx.out.line("objective", self.spec.objective.figure.key())?;
         }
         let mut outcomes = CaseOutcomes::new(&self.chosen);
         let mut present = None;
@@ -205,7 +247,7 @@ impl Problem for TensorProblem {
         }
         for index in &self.chosen {
             let case = &self.spec.cases[*index];
-            let sets = [launcher::draw(&self.spec, case, cx.seed, 0)];
+            let sets = [case_data::first_set(&self.spec, case, cx.device, cx.seed)];
             let launcher = CaseLauncher::set_up(&self.spec, *index, worker, &sets)?;
             launcher.launch(worker, module, 0, &sets, ExecutionOrder::Shuffled(cx.seed))?;
             launcher.take_down(worker)?;
@@ -222,12 +264,12 @@ impl Problem for TensorProblem {
     ) -> Result<(), Stop> {
         for index in &self.chosen {
             let case = &self.spec.cases[*index];
-            let sets = vec![launcher::draw(&self.spec, case, cx.seed, 0)];
+            let sets = vec![case_data::first_set(&self.spec, case, cx.device, cx.seed)];
             let expected = match &mut self.reference {
                 Some(reference) => vec![reference.expect(&self.spec, *index, &sets[0])?.outputs],
                 None => Vec::new(),
             };
-            let drawn = CaseData { sets, expected, after_steps: Vec::new() };
+            let drawn = CaseData { sets, expected, after_steps: Vec::new(), planted: vec![Vec::new()] };
             let launcher = CaseLauncher::set_up(&self.spec, *index, worker, &drawn.sets)?;
             launcher.launch(worker, module, 0, &drawn.sets, ExecutionOrder::Forward)?;
             let got = launcher.outputs(worker, 0)?;
@@ -239,6 +281,24 @@ impl Problem for TensorProblem {
 }
 
 impl TensorProblem {
+    /// Notes how many of the file's workloads, each in each of its types, were judged, and writes how many extremes their inputs
+    /// held.
+    fn note_judged(&mut self, cx: &mut ProblemContext) -> Result<(), Stop> {
+        let is_workload = |case: &Case| case.origin == Origin::Workload;
+        let judged = self.chosen.iter().filter(|index| is_workload(&self.spec.cases[**index])).count();
+        let of = self.spec.cases.iter().filter(|case| is_workload(case)).count();
+        self.judged = Some(JudgedWorkloads { judged, of, when: self.when });
+        let sets = |index: &usize| planted_sets(&self.spec, &self.spec.cases[*index], cx.device, cx.seed);
+        let (planted, left_out) =
+            self.chosen.iter().map(sets).fold((0, 0), |(planted, left_out), sets| {
+                (planted + sets.patterns(), left_out + sets.left_out)
+            });
+        if planted > 0 {
+            cx.out.line("planted", format_args!("{planted} left_out={left_out}"))?;
+        }
+        Ok(())
+    }
+
     /// The path of problem.toml.
     fn path(&self) -> PathBuf {
         self.folder.join("problem.toml")
@@ -256,27 +316,26 @@ impl TensorProblem {
         let resident = self.resident(cx, worker)?;
         let timed = self.timed(cx)?;
         let mut tally = GateTally::new(&self.spec);
-        for (done, index) in self.chosen.iter().enumerate() {
+        for (done, index) in self.chosen.clone().into_iter().enumerate() {
             cx.out.progress(done as u64, self.chosen.len() as u64)?;
             *present = Some(done);
             let failures = tally.failures();
             tally.begin_case();
-            let at = timed.iter().position(|(timed, _)| timed == index);
+            let at = timed.iter().position(|(timed, _)| *timed == index);
+            let untimed = if at.is_none() { Some(self.take(index, Part::Drawn, cx)?) } else { None };
+            let planted = self.take(index, Part::Planted, cx)?;
             let mut check = CaseCheck { spec: &self.spec, resident: &resident, module, tally: &mut tally };
-            match at {
-                Some(at) => {
-                    let accepted = Some((at, &self.accepted));
-                    check.run(&resident.launchers[at], &timed[at].1, accepted, cx, worker)?;
+            if let Some(at) = at {
+                let accepted = Some((at, &self.accepted));
+                check.run(&resident.launchers[at], &timed[at].1, accepted, ORDERS, cx, worker)?;
+            }
+            for (drawn, least) in untimed.iter().map(|drawn| (drawn, ORDERS)).chain([(&planted, 0)]) {
+                if drawn.sets.is_empty() || check.tally.breached() {
+                    continue;
                 }
-                None => {
-                    let drawn = self.ahead.remove(index).map_or_else(
-                        || draw(&self.spec, *index, &mut self.reference, cx.device, cx.seed),
-                        Ok,
-                    )?;
-                    let launcher = CaseLauncher::set_up(&self.spec, *index, worker, &drawn.sets)?;
-                    check.run(&launcher, &drawn, None, cx, worker)?;
-                    launcher.take_down(worker)?;
-                }
+                let launcher = CaseLauncher::set_up(&self.spec, index, worker, &drawn.sets)?;
+                check.run(&launcher, drawn, None, least, cx, worker)?;
+                launcher.take_down(worker)?;
             }
             let is_right = tally.failures() == failures;
             outcomes.set(done, if is_right { CaseOutcome::Pass } else { CaseOutcome::Fail });
@@ -290,7 +349,35 @@ impl TensorProblem {
             }
         }
         cx.out.progress(self.chosen.len() as u64, self.chosen.len() as u64)?;
+        self.note_judged(cx)?;
         Ok(tally.verdict())
+    }
+
+    /// For each tensor whose values come from a file: a caveat that every run has the same ones.
+    fn fixed_inputs(&self) -> Vec<String> {
+        let mut caveats = Vec::new();
+        for index in &self.chosen {
+            for (tensor, shaped) in self.spec.tensors.iter().zip(&self.spec.cases[*index].tensors) {
+                let Some(InputValues::Npy(array)) = &shaped.values else { continue };
+                let hash = array.hash.get(..12).unwrap_or(&array.hash);
+                let caveat = format!(
+                    "fixed inputs: {} is {} (blake3 {hash}) in every run, so a kernel may know its values",
+                    tensor.name, array.name
+                );
+                if !caveats.contains(&caveat) {
+                    caveats.push(caveat);
+                }
+            }
+        }
+        caveats
+    }
+
+    /// Sets of a case, unless they were drawn ahead drawn now.
+    fn take(&mut self, index: usize, part: Part, cx: &ProblemContext) -> Result<CaseData, Stop> {
+        match self.ahead.remove(&(index, part)) {
+            Some(drawn) => Ok(drawn),
+            None => draw(&self.spec, index, part, &mut self.reference, cx.device, cx.seed),
+        }
     }
 
     fn timed_cases(&self) -> Vec<usize> {
@@ -309,10 +396,7 @@ impl TensorProblem {
         }
         let mut all = Vec::new();
         for index in self.timed_cases() {
-            let drawn = match self.ahead.remove(&index) {
-                Some(drawn) => drawn,
-                None => draw(&self.spec, index, &mut self.reference, cx.device, cx.seed)?,
-            };
+            let drawn = self.take(index, Part::Drawn, cx)?;
             all.push((index, drawn));
         }
         Ok(self.timed.insert(Rc::new(all)).clone())
@@ -328,6 +412,9 @@ impl TensorProblem {
         Ok(self.resident.insert(resident).clone())
     }
 }
+
+/// Launches of a case on the emulated device, at least: one for each order of threads.
+const ORDERS: usize = 3;
 
 /// Cells that make a workload large enough for a check: a single cell races with nothing.
 const ENOUGH: usize = 4096;

@@ -1,14 +1,21 @@
 //! Extremes that are planted into drawn inputs: values that random numbers hardly ever show, and that a wrong kernel may
-//! depend on, such as a row without a positive number, or a largest value in the last column.
+//! depend on, such as a row without a positive number, a largest value in the last column, two largest values, or NaN.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `planted` | what problem.toml says |
+//! | `pattern` | what one planted line of cells looks like |
+//! | `sets` | which set of inputs gets which patterns, and in which lines |
 
-use super::input_values::InputValues;
+mod pattern;
+mod sets;
+
+pub use sets::{Placed, PlantedSets, PlantedTensor, describe, plant};
+
 use crate::dtype::Dtype;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::Deserialize;
 
-/// What a planted row looks like. A row holds the cells along the last extent of a tensor. Where `values` has a range, no
-/// planted value leaves it.
+/// An extreme, as problem.toml names it. Where `values` has a range, no planted number leaves it; infinities and NaN do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Extreme {
@@ -24,14 +31,36 @@ pub enum Extreme {
     Negative,
     /// No negative number.
     Positive,
-    /// The first cell is 20 times as large as any other one; with a range, its high end.
+    /// The first cell is 20 times as large as any other one; with a range, its high end, which no other cell has.
     LargeFirst,
     /// The same with the last cell.
     LargeLast,
+    /// The first cell is as far below zero; with a range, its low end, which no other cell has.
+    LowestFirst,
+    /// The same with the last cell.
+    LowestLast,
+    /// The largest number is there twice, and so is the smallest one. In one such line, the last cell is the largest number too.
+    Ties,
+    /// At most four different numbers.
+    Repeated,
+    /// Zeros of both signs, −0 first.
+    SignedZero,
+    /// Numbers below the smallest normal one of the type.
+    Denormal,
+    /// Both ends of the range; without a range, the largest finite number of the type, in both signs.
+    Saturated,
+    /// Positive infinity: in the first cell, in the last one, in some, in all.
+    Inf,
+    /// Negative infinity, at the same places.
+    NegativeInf,
+    /// NaN, at the same places.
+    Nan,
 }
 
 impl Extreme {
-    const ALL: [Extreme; 8] = [
+    /// What `planted = true` stands for. The other kinds must be named, because a kernel need not bear them unless its problem
+    /// says so.
+    const ORDINARY: [Extreme; 14] = [
         Extreme::Large,
         Extreme::Small,
         Extreme::Zero,
@@ -40,154 +69,221 @@ impl Extreme {
         Extreme::Positive,
         Extreme::LargeFirst,
         Extreme::LargeLast,
+        Extreme::LowestFirst,
+        Extreme::LowestLast,
+        Extreme::Ties,
+        Extreme::Repeated,
+        Extreme::SignedZero,
+        Extreme::Denormal,
     ];
 
-    /// Changes a row of drawn numbers. `range` is that of the values, if they have one, and `largest` the largest number
-    /// that may be planted.
-    fn plant(self, row: &mut [f64], range: Option<(f64, f64)>, largest: f64) {
-        let peak = row.iter().fold(0.0, |peak: f64, x| peak.max(x.abs()));
-        let peak = range.map_or(20.0 * peak, |(_, high)| high);
-        let first = row.first().copied().unwrap_or(0.0);
-        let last = row.len().saturating_sub(1);
-        for (column, x) in row.iter_mut().enumerate() {
-            let planted = match self {
-                Extreme::Large => range.map_or(*x * 1000.0, |(_, high)| high),
-                Extreme::Small => range.map_or(*x / 1000.0, |(low, _)| low),
-                Extreme::Zero => 0.0,
-                Extreme::Constant => first,
-                Extreme::Negative => -x.abs(),
-                Extreme::Positive => x.abs(),
-                Extreme::LargeFirst if column == 0 => peak,
-                Extreme::LargeLast if column == last => peak,
-                Extreme::LargeFirst | Extreme::LargeLast => *x,
-            };
-            let (low, high) = range.unwrap_or((-largest, largest));
-            *x = planted.clamp(low, high);
+    /// Whether a line of it can hide what other lines of the same inputs show, because a result depends on it alone.
+    fn hides_others(self) -> bool {
+        !Extreme::ORDINARY.contains(&self)
+    }
+
+    /// The word in problem.toml.
+    pub fn word(self) -> &'static str {
+        match self {
+            Extreme::Large => "large",
+            Extreme::Small => "small",
+            Extreme::Zero => "zero",
+            Extreme::Constant => "constant",
+            Extreme::Negative => "negative",
+            Extreme::Positive => "positive",
+            Extreme::LargeFirst => "large_first",
+            Extreme::LargeLast => "large_last",
+            Extreme::LowestFirst => "lowest_first",
+            Extreme::LowestLast => "lowest_last",
+            Extreme::Ties => "ties",
+            Extreme::Repeated => "repeated",
+            Extreme::SignedZero => "signed_zero",
+            Extreme::Denormal => "denormal",
+            Extreme::Saturated => "saturated",
+            Extreme::Inf => "inf",
+            Extreme::NegativeInf => "negative_inf",
+            Extreme::Nan => "nan",
         }
     }
 }
 
-/// The key `planted` of a tensor: `true` for every kind, or a list of kinds.
+/// What a planted line of cells is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Axis {
+    /// The cells along this extent.
+    Extent(usize),
+    /// All cells of the tensor.
+    All,
+}
+
+/// The key `planted` of a tensor: `true`, a list of kinds, or a table of kinds and of the lines to plant them in.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(
     untagged,
-    expecting = "planted is true, false, or a list of: large, small, zero, constant, negative, \
-                               positive, large_first, large_last"
+    expecting = "planted is true, false, a list of kinds, or { kinds = [\"ties\"], along = 0 }. A kind is one of: large, small, \
+                 zero, constant, negative, positive, large_first, large_last, lowest_first, lowest_last, ties, repeated, \
+                 signed_zero, denormal (`ordinary` stands for these, as true does), saturated, inf, negative_inf, nan. `along` is the number of an extent, a list of them, \
+                 or \"all\""
 )]
 pub enum PlantedText {
-    All(bool),
-    Kinds(Vec<Extreme>),
+    Kinds(KindsText),
+    Table(TableText),
 }
 
-impl PlantedText {
-    pub fn kinds(&self) -> Vec<Extreme> {
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TableText {
+    #[serde(default = "all_ordinary")]
+    kinds: KindsText,
+    along: Option<AlongText>,
+}
+
+fn all_ordinary() -> KindsText {
+    KindsText::Ordinary(true)
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum KindsText {
+    Ordinary(bool),
+    Kinds(Vec<KindText>),
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum KindText {
+    /// All that `true` stands for.
+    Ordinary(OrdinaryWord),
+    One(Extreme),
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OrdinaryWord {
+    Ordinary,
+}
+
+impl KindText {
+    fn kinds(self) -> Vec<Extreme> {
         match self {
-            PlantedText::All(true) => Extreme::ALL.to_vec(),
-            PlantedText::All(false) => Vec::new(),
-            PlantedText::Kinds(kinds) => kinds.clone(),
+            KindText::Ordinary(OrdinaryWord::Ordinary) => Extreme::ORDINARY.to_vec(),
+            KindText::One(kind) => vec![kind],
         }
     }
 }
 
-/// The largest number that is planted: the range of f16 with a margin, so that a kernel may square it in f32, and may
-/// round it to f16.
-const LARGEST: f64 = 16_000.0;
-
-/// Plants extremes into the bytes of a drawn tensor whose rows have `cols` cells. Each kind gets a row of its own; at least
-/// half of the rows stay as drawn. A tensor with one row gets one kind, or none. The seed selects the rows and the kinds.
-pub fn plant(
-    bytes: &mut [u8],
-    dtype: Dtype,
-    cols: usize,
-    values: &InputValues,
-    kinds: &[Extreme],
-    seed: u64,
-) {
-    let row_bytes = cols * dtype.size();
-    if kinds.is_empty() || row_bytes == 0 {
-        return;
-    }
-    let rows = bytes.len() / row_bytes;
-    let mut rng = ChaCha8Rng::seed_from_u64(seed ^ PLANTED);
-    let mut below = |end: usize| (rng.next_u64() % end.max(1) as u64) as usize;
-    let planted = if rows == 1 { below(2) } else { (rows / 2).min(kinds.len()) };
-    let (mut kinds, mut taken) = (kinds.to_vec(), Vec::new());
-    for number in 0..planted {
-        let other = number + below(kinds.len() - number);
-        kinds.swap(number, other);
-        let row = std::iter::repeat_with(|| below(rows)).find(|row| !taken.contains(row)).unwrap_or(0);
-        taken.push(row);
-        let cells = &mut bytes[row * row_bytes..][..row_bytes];
-        let mut numbers: Vec<f64> = cells.chunks_exact(dtype.size()).map(|cell| dtype.decode(cell)).collect();
-        kinds[number].plant(&mut numbers, values.range(), LARGEST);
-        let mut encoded = Vec::with_capacity(row_bytes);
-        numbers.iter().for_each(|number| dtype.encode(*number, &mut encoded));
-        cells.copy_from_slice(&encoded);
-    }
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+enum AlongText {
+    One(usize),
+    Several(Vec<usize>),
+    Word(AlongWord),
 }
 
-/// Makes the random numbers others than those of the drawn values.
-const PLANTED: u64 = 0x706c_616e_7465_6421;
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum AlongWord {
+    All,
+}
+
+/// What to plant into a tensor: each kind, in lines of each axis. Empty if nothing is planted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Planting {
+    pub kinds: Vec<Extreme>,
+    pub along: Vec<Axis>,
+}
+
+impl PlantedText {
+    /// What to plant into a tensor of so many extents, which has one of these types. The error says what makes no sense.
+    pub fn planting(&self, extents: usize, types: &[Dtype]) -> Result<Planting, String> {
+        let (named, along) = match self {
+            PlantedText::Kinds(kinds) => (kinds, None),
+            PlantedText::Table(table) => (&table.kinds, table.along.as_ref()),
+        };
+        let mut kinds = match named {
+            KindsText::Ordinary(true) => Extreme::ORDINARY.to_vec(),
+            KindsText::Ordinary(false) => Vec::new(),
+            KindsText::Kinds(kinds) => kinds.iter().flat_map(|kind| kind.kinds()).collect(),
+        };
+        let mut seen = Vec::new();
+        kinds.retain(|kind| {
+            !seen.contains(kind) && {
+                seen.push(*kind);
+                true
+            }
+        });
+        if let (KindsText::Kinds(named), Some(dtype)) = (named, types.first())
+            && let Some(kind) = named.iter().find_map(|kind| match kind {
+                KindText::One(kind) if types.iter().all(|dtype| !kind.is_in(*dtype)) => Some(kind),
+                _ => None,
+            })
+        {
+            return Err(format!("planted: {}: {dtype} has no such numbers", kind.word()));
+        }
+        let along = match along {
+            None => vec![extents.saturating_sub(1)],
+            Some(AlongText::Word(AlongWord::All)) => return Ok(Planting { kinds, along: vec![Axis::All] }),
+            Some(AlongText::One(axis)) => vec![*axis],
+            Some(AlongText::Several(axes)) => axes.clone(),
+        };
+        if let Some(axis) = along.iter().find(|axis| **axis >= extents) {
+            return Err(format!(
+                "planted: along = {axis}, and the tensor has the extents 0 to {}",
+                extents.saturating_sub(1)
+            ));
+        }
+        if along.is_empty() {
+            return Err("planted: along names no extent: leave it out for the last one".into());
+        }
+        Ok(Planting { kinds, along: along.into_iter().map(Axis::Extent).collect() })
+    }
+}
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn drawn(values: &str, rows: usize, cols: usize, seed: u64) -> (Vec<f64>, Vec<f64>) {
+    fn planting(text: &str) -> Result<Planting, String> {
         #[derive(Deserialize)]
         struct Text {
-            values: InputValues,
+            planted: PlantedText,
         }
-        let Text { values } = toml::from_str(&format!("values = {values}")).unwrap();
-        let before = values.fill(Dtype::F32, rows * cols, seed);
-        let mut after = before.clone();
-        plant(&mut after, Dtype::F32, cols, &values, &Extreme::ALL, seed);
-        let numbers = |bytes: &[u8]| bytes.chunks(4).map(|cell| Dtype::F32.decode(cell)).collect();
-        (numbers(&before), numbers(&after))
+        let Text { planted } = toml::from_str(&format!("planted = {text}")).map_err(|e| e.to_string())?;
+        planted.planting(2, &[Dtype::F32])
     }
 
     #[test]
-    fn each_kind_is_in_a_row_of_its_own_and_half_of_the_rows_stay() {
-        let (before, after) = drawn("{ normal = { std = 0.01 } }", 100, 50, 3);
-        let changed: Vec<&[f64]> =
-            after.chunks(50).zip(before.chunks(50)).filter(|(a, b)| a != b).map(|(a, _)| a).collect();
-        assert_eq!(changed.len(), 8);
-        let largest = |row: &&&[f64]| row.iter().fold(0.0, |l: f64, x| l.max(x.abs()));
-        let count = |is: &dyn Fn(&&[f64]) -> bool| changed.iter().filter(|row| is(row)).count();
-        assert_eq!(count(&|row| row.iter().all(|x| *x == 0.0)), 1);
-        assert_eq!(count(&|row| row.iter().all(|x| *x < 0.0) && row[0] != row[1]), 1);
-        assert_eq!(count(&|row| row[49] > 10.0 * row[48].abs() && row[49] > 0.2), 1, "the last column");
-        assert_eq!(count(&|row| row[0] > 10.0 * row[1].abs() && row[0] > 0.2), 1, "the first column");
-        assert_eq!(changed.iter().filter(|row| largest(row) > 10.0).count(), 1);
-        assert_eq!(changed.iter().filter(|row| (1e-9..1e-4).contains(&largest(row))).count(), 1);
-        let (before, after) = drawn("{ normal = {} }", 5, 4, 3);
-        let same = after.chunks(4).zip(before.chunks(4)).filter(|(a, b)| a == b).count();
-        assert!(same >= 3, "{after:?}");
-    }
-
-    #[test]
-    fn one_row_is_sometimes_as_drawn() {
-        let changed = (0..20).filter(|seed| {
-            let (before, after) = drawn("{ normal = {} }", 1, 9, *seed);
-            before != after
-        });
-        assert!((3..18).contains(&changed.count()));
-    }
-
-    #[test]
-    fn no_planted_value_leaves_a_range() {
-        for seed in 0..20 {
-            let (_, after) = drawn("{ uniform = { low = 0.5, high = 1.5 } }", 40, 7, seed);
-            assert!(after.iter().all(|x| (0.5..=1.5).contains(x)), "{after:?}");
-            let (_, after) = drawn("{ integers = { low = 3, high = 9 } }", 40, 7, seed);
-            assert!(after.iter().all(|x| (3.0..=9.0).contains(x) && x.fract() == 0.0), "{after:?}");
-            assert!(after.chunks(7).any(|row| row.iter().all(|x| *x == 9.0)));
+    fn a_tensor_says_what_is_planted_and_along_which_extent() {
+        let last = vec![Axis::Extent(1)];
+        assert_eq!(planting("true"), Ok(Planting { kinds: Extreme::ORDINARY.to_vec(), along: last.clone() }));
+        assert_eq!(planting("false").unwrap().kinds, []);
+        let named = planting("[\"nan\", \"ties\", \"nan\"]").unwrap();
+        assert_eq!(named, Planting { kinds: vec![Extreme::Nan, Extreme::Ties], along: last });
+        let both = planting("[\"ordinary\", \"nan\"]").unwrap();
+        assert_eq!(both.kinds, [&Extreme::ORDINARY[..], &[Extreme::Nan]].concat());
+        let rows = planting("{ kinds = [\"large_last\"], along = 0 }").unwrap();
+        assert_eq!(rows, Planting { kinds: vec![Extreme::LargeLast], along: vec![Axis::Extent(0)] });
+        assert_eq!(planting("{ along = [0, 1] }").unwrap().along, [Axis::Extent(0), Axis::Extent(1)]);
+        assert_eq!(planting("{ along = \"all\" }").unwrap().along, [Axis::All]);
+        for (text, words) in [
+            ("[\"tie\"]", "one of: large, small"),
+            ("{ along = 2 }", "along = 2, and the tensor has the extents 0 to 1"),
+            ("{ along = [] }", "names no extent"),
+            ("{ along = \"rows\" }", "or \"all\""),
+            ("{ kind = true }", "planted is true, false"),
+        ] {
+            let error = planting(text).unwrap_err();
+            assert!(error.contains(words), "{text}: {error}");
         }
     }
 
     #[test]
-    fn a_seed_fixes_what_is_planted() {
-        assert_eq!(drawn("{ normal = {} }", 30, 5, 8), drawn("{ normal = {} }", 30, 5, 8));
+    fn every_kind_is_named_by_its_word() {
+        let named = [Extreme::Saturated, Extreme::Inf, Extreme::NegativeInf, Extreme::Nan];
+        for kind in Extreme::ORDINARY.iter().chain(&named) {
+            assert_eq!(planting(&format!("[\"{}\"]", kind.word())).unwrap().kinds, [*kind]);
+        }
+        assert!(named.iter().all(|kind| kind.hides_others()));
     }
 }

@@ -1,10 +1,12 @@
 //! A checked tensor problem: every name is known, and every shape is a number.
 
 use super::input_values::InputValues;
-use super::planted::{self, Extreme};
+use super::objective::{Amounts, Objective};
+use super::planted::Planting;
 use crate::dtype::Dtype;
 use crate::gates::Tolerance;
 use crate::probe::bounds::CacheState;
+use lab_protocol::When;
 use serde::Deserialize;
 
 /// A problem.toml that makes sense.
@@ -13,7 +15,6 @@ pub struct ProblemSpec {
     pub name: Option<String>,
     pub dims: Vec<String>,
     pub tensors: Vec<TensorSpec>,
-    pub scalars: Vec<ScalarSpec>,
     /// One case for each workload and type, in the order of the file, held-out ones last.
     pub cases: Vec<Case>,
     /// How many launches in a row a check makes on one set of inputs; what is in `inout` tensors after the last one is
@@ -24,6 +25,7 @@ pub struct ProblemSpec {
     pub graph: bool,
     /// What is in the L2 cache when a timed launch begins.
     pub cache: CacheState,
+    pub objective: Objective,
 }
 
 /// A tensor.
@@ -31,20 +33,13 @@ pub struct ProblemSpec {
 pub struct TensorSpec {
     pub name: String,
     pub role: TensorRole,
-    /// How an input is filled; `None` for outputs.
-    pub values: Option<InputValues>,
-    /// The extremes that an input also holds.
-    pub planted: Vec<Extreme>,
 }
 
 impl TensorSpec {
     /// Draws the tensor's bytes for a case; `None` for an output. The same seed gives the same bytes.
     pub fn draw(&self, shaped: &CaseTensor, seed: u64) -> Option<Vec<u8>> {
-        let values = self.values?;
-        let mut bytes = values.fill(shaped.dtype, shaped.cells(), seed);
-        let cols = shaped.shape.last().copied().unwrap_or(1);
-        planted::plant(&mut bytes, shaped.dtype, cols, &values, &self.planted, seed);
-        Some(bytes)
+        let values = shaped.values.as_ref()?;
+        Some(values.fill(shaped.dtype, &shaped.shape, seed))
     }
 }
 
@@ -58,37 +53,49 @@ pub enum TensorRole {
     Inout,
 }
 
-/// A scalar argument.
-#[derive(Clone, Debug)]
-pub struct ScalarSpec {
-    /// The bytes of the kernel's parameter.
-    pub bytes: Vec<u8>,
-}
-
 /// A workload in one type, in which every extent is a number.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Case {
     /// As in `rows=3 cols=257 T=f16`.
     pub label: String,
+    /// The table of problem.toml that says its dims, as in `workload`, and its place among these tables, from 0.
+    pub table: (&'static str, usize),
     pub entry: String,
     pub dims: Vec<i32>,
     /// In the order of the spec's tensors.
     pub tensors: Vec<CaseTensor>,
+    /// The bytes of the kernel's scalar parameters, in the order of the file.
+    pub scalars: Vec<Vec<u8>>,
     /// The case is verified and never timed.
     pub held_out: bool,
-    /// Samples of one launch, for `throughput_sps`.
-    pub samples: f64,
-    /// Bytes that one launch must move, and operations that it must compute.
-    pub bytes: f64,
-    pub flops: Option<f64>,
+    /// The first occasion at which the case is judged.
+    pub when: When,
+    pub origin: Origin,
+    pub amounts: Amounts,
 }
 
-/// The type, shape and tolerance of a tensor in a case.
+/// Which table of problem.toml a case comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Origin {
+    /// `[[workload]]`
+    #[default]
+    Workload,
+    /// `[[held_out]]`
+    HeldOut,
+    /// Drawn as `[[keep]]` says.
+    Drawn,
+}
+
+/// The type, shape, tolerance and values of a tensor in a case.
 #[derive(Clone, Debug)]
 pub struct CaseTensor {
     pub dtype: Dtype,
     pub shape: Vec<usize>,
     pub tolerance: Tolerance,
+    /// How an input is filled; `None` for outputs.
+    pub values: Option<InputValues>,
+    /// The extremes that an input also holds.
+    pub planted: Planting,
 }
 
 impl CaseTensor {
@@ -100,15 +107,21 @@ impl CaseTensor {
         self.cells() * self.dtype.size()
     }
 
-    /// The index of a cell as in `[2, 256]`, from its flat row-major index.
-    pub fn index(&self, flat: usize) -> String {
+    /// The index of a cell, from its flat row-major index.
+    pub fn place(&self, flat: usize) -> Vec<usize> {
         let mut rest = flat;
-        let mut places: Vec<String> = Vec::new();
+        let mut places = Vec::new();
         for extent in self.shape.iter().rev() {
-            places.push((rest % extent).to_string());
+            places.push(rest % extent);
             rest /= extent;
         }
         places.reverse();
+        places
+    }
+
+    /// The index of a cell as in `[2, 256]`, from its flat row-major index.
+    pub fn index(&self, flat: usize) -> String {
+        let places: Vec<String> = self.place(flat).iter().map(usize::to_string).collect();
         format!("[{}]", places.join(", "))
     }
 }

@@ -1,5 +1,7 @@
 //! The gates of a tensor problem: what was found over all cases, and its result lines.
 
+use super::case_data::planted_tensors;
+use super::planted::{self, Placed};
 use super::spec::{Case, ProblemSpec, TensorRole};
 use crate::gates::{self, CellMismatch, TensorComparison, Unwritten};
 use crate::outcome::{Correctness, Stop};
@@ -7,6 +9,16 @@ use lab_protocol::report::{self, Histogram, Writer};
 
 use super::launcher::{Outputs, Written};
 use std::time::{Duration, Instant};
+
+/// A launch whose outputs are compared.
+#[derive(Clone, Copy)]
+pub struct LaunchOf<'a> {
+    pub case: &'a Case,
+    /// Names the launch in messages.
+    pub how: &'a str,
+    /// What is planted in its inputs.
+    pub planted: &'a [Placed],
+}
 
 /// The results of all launches so far.
 pub struct GateTally {
@@ -67,47 +79,43 @@ impl GateTally {
         self.tensors.iter_mut().flatten().for_each(|f| f.errors.push(0.0));
     }
 
-    /// Compares what a launch wrote with what is expected, and returns whether it is right. `how` names the launch in
-    /// messages.
+    /// Compares what a launch wrote with what is expected, and returns whether it is right.
     pub fn compare(
         &mut self,
         spec: &ProblemSpec,
-        case: &Case,
-        how: &str,
+        launched: LaunchOf,
         got: &Outputs,
         want: &Outputs,
         out: &mut Writer,
     ) -> Result<bool, Stop> {
-        let unwritten = |i: usize| Unwritten::of(case.tensors[i].dtype);
-        self.compare_cells(spec, case, how, got, want, &unwritten, out)
+        let unwritten = |i: usize| Unwritten::of(launched.case.tensors[i].dtype);
+        self.compare_cells(spec, launched, got, want, &unwritten, out)
     }
 
     /// [`GateTally::compare`] of a launch beside which there is another one on the same inputs.
     pub fn compare_beside(
         &mut self,
         spec: &ProblemSpec,
-        case: &Case,
-        how: &str,
+        launched: LaunchOf,
         [written, other]: [&Written; 2],
         want: &Outputs,
         out: &mut Writer,
     ) -> Result<bool, Stop> {
-        let unwritten = |i: usize| written.unwritten(i, case.tensors[i].dtype, Some(other));
-        self.compare_cells(spec, case, how, &written.outputs, want, &unwritten, out)
+        let unwritten = |i: usize| written.unwritten(i, launched.case.tensors[i].dtype, Some(other));
+        self.compare_cells(spec, launched, &written.outputs, want, &unwritten, out)
     }
 
-    #[allow(clippy::too_many_arguments, reason = "the two callers give all of them")]
     fn compare_cells<'a>(
         &mut self,
         spec: &ProblemSpec,
-        case: &Case,
-        how: &str,
+        launched: LaunchOf,
         got: &Outputs,
         want: &Outputs,
         unwritten: &dyn Fn(usize) -> Unwritten<'a>,
         out: &mut Writer,
     ) -> Result<bool, Stop> {
         let before = self.failures;
+        let LaunchOf { case, how, planted } = launched;
         for (i, found) in self.tensors.iter_mut().enumerate() {
             let (Some(found), Some(got), Some(want)) = (found, &got[i], &want[i]) else { continue };
             let shaped = &case.tensors[i];
@@ -122,7 +130,11 @@ impl GateTally {
             }
             self.failures += 1;
             let name = &spec.tensors[i].name;
-            let what = first_wrong(&compared, |cell| format!("{name}{}", shaped.index(cell.index)));
+            let mut what = first_wrong(&compared, |cell| format!("{name}{}", shaped.index(cell.index)));
+            let near = compared.first_wrong().and_then(|cell| {
+                planted::describe(planted, &planted_tensors(spec, case), &shaped.place(cell.index))
+            });
+            what.extend(near.map(|near| format!("; {near}")));
             fail(out, self.failures, &case.label, how, &what)?;
         }
         Ok(self.failures == before)

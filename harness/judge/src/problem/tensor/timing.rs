@@ -4,17 +4,19 @@
 //! so it holds what the device needs between two launches, and nothing of the host. `latency_us` is the time between two
 //! device events around a single launch.
 
+use super::objective::{Amounts, Figure};
 use super::outcomes::{CaseOutcome, CaseOutcomes};
 use super::resident::{AcceptedOutputs, Resident, TimedCases};
 use super::spec::{Case, ProblemSpec, TensorRole};
-use super::tally::GateTally;
+use super::tally::{GateTally, LaunchOf};
 use crate::measure::{self, TimingSummary};
 use crate::outcome::{Correctness, Stop};
 use crate::probe::bounds::{CacheState, Demand};
-use crate::problem::api::{Timed, WorkerRole, in_digits};
+use crate::problem::api::{Timed, WorkerRole, WorkloadFigures, in_digits};
 use crate::worker::{Breach, BufferId, ModuleId, Worker};
 use lab_device::ExecutionOrder;
 use lab_protocol::report::{Measure, Writer};
+use lab_stats::aggregate::{Aggregate, Better};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use std::path::Path;
@@ -124,7 +126,8 @@ impl TensorTiming {
             let got = self.resident.launchers[at].outputs(worker, *set)?;
             let how = format!("timed launch in turn {}", self.turns);
             let case = &self.spec.cases[*index];
-            if self.tally.compare(&self.spec, case, &how, &got, &drawn.expected[*set], out)? {
+            let launched = LaunchOf { case, how: &how, planted: &drawn.planted[*set] };
+            if self.tally.compare(&self.spec, launched, &got, &drawn.expected[*set], out)? {
                 self.accepted.insert(at, *set, digests);
             } else {
                 self.outcomes.set(at, CaseOutcome::Fail);
@@ -180,6 +183,24 @@ impl TensorTiming {
     /// The median of a case's single launches, in seconds; `None` if none was timed.
     fn latency(&self, at: usize) -> Option<f64> {
         measure::summarise(self.latencies.get(at)?).map(|summary| summary.median)
+    }
+
+    /// What a launch of each timed case amounts to.
+    fn amounts(&self) -> Vec<Amounts> {
+        self.cases().map(|case| case.amounts).collect()
+    }
+
+    /// The figure of all timed cases over these turns.
+    fn measure(&self, figure: Figure, turns: &[Vec<f64>]) -> Option<Measure> {
+        self.spec.objective.measure(figure, &self.amounts(), &self.summaries(turns)?)
+    }
+
+    /// The attributes of a figure of several workloads; nothing of a single one.
+    fn of_several(&self) -> String {
+        match self.drawn.len() {
+            0 | 1 => String::new(),
+            count => format!(" aggregate={} workloads={count}", self.aggregate().word()),
+        }
     }
 
     /// Summary of each case's times over all turns.
@@ -278,19 +299,16 @@ impl Timed for TensorTiming {
         self.verdict(out)
     }
 
-    /// Geometric means over the cases, so that each case has the same weight.
     fn throughput(&self, turns: &[Vec<f64>]) -> Option<Measure> {
-        let summaries = self.summaries(turns)?;
-        let rates = |seconds: &dyn Fn(&TimingSummary) -> Option<f64>| {
-            let each = self.cases().zip(&summaries);
-            let rates: Option<Vec<f64>> = each.map(|(case, s)| Some(case.samples / seconds(s)?)).collect();
-            rates.and_then(measure::geometric_mean)
-        };
-        Some(Measure {
-            value: rates(&|s| Some(s.median))?,
-            low: rates(&|s| s.interval.map(|(_, high)| high)),
-            high: rates(&|s| s.interval.map(|(low, _)| low)),
-        })
+        self.spec.objective.throughput(&self.amounts(), &self.summaries(turns)?)
+    }
+
+    fn seconds_of_turn(&self, turn: &[f64]) -> Option<f64> {
+        self.spec.objective.seconds_of_turn(&self.amounts(), turn)
+    }
+
+    fn aggregate(&self) -> Aggregate {
+        self.spec.objective.aggregate
     }
 
     /// What the problem's `bytes` leaves out need not be moved. Reads count before writes.
@@ -302,60 +320,67 @@ impl Timed for TensorTiming {
                     tensors.filter(|(t, _)| t.role != if reads { TensorRole::Out } else { TensorRole::In });
                 moved.map(|(_, shaped)| shaped.bytes() as f64).sum::<f64>()
             };
-            let reads = bytes(true).min(case.bytes);
-            let writes = bytes(false).min(case.bytes - reads);
-            let flops = case.flops.unwrap_or(0.0);
+            let reads = bytes(true).min(case.amounts.bytes);
+            let writes = bytes(false).min(case.amounts.bytes - reads);
+            let flops = case.amounts.flops.unwrap_or(0.0);
             let (label, cache) = (case.label.clone(), self.spec.cache);
             Demand { label, reads, writes, flops, cache, ..Demand::default() }
         };
         self.cases().map(demand).collect()
     }
 
-    fn write(&self, turns: &[Vec<f64>], last: bool, out: &mut Writer) -> Result<(), Stop> {
-        let (Some(summaries), Some(rate)) = (self.summaries(turns), self.throughput(turns)) else {
-            return Err(Stop::Lab("the device gave no time for a launch".into()));
+    fn measures(&self) -> Vec<&'static str> {
+        self.spec.objective.figures().into_iter().map(Figure::key).collect()
+    }
+
+    fn workloads(&self, turns: &[Vec<f64>]) -> Vec<WorkloadFigures> {
+        let summaries = self.summaries(turns).unwrap_or_default();
+        let each = self.cases().zip(summaries).enumerate();
+        each.map(|(at, (case, seconds))| WorkloadFigures {
+            label: case.label.clone(),
+            seconds,
+            words: words(case, &seconds, self.latency(at)),
+        })
+        .collect()
+    }
+
+    fn write_once(&self, out: &mut Writer) -> Result<(), Stop> {
+        Ok(out.line("launched_as", self.resident.submission.word())?)
+    }
+
+    fn write(&self, turns: &[Vec<f64>], out: &mut Writer) -> Result<(), Stop> {
+        let measure = |figure: Figure| {
+            let measure = match figure {
+                Figure::Samples => self.throughput(turns),
+                Figure::Time | Figure::Tflops | Figure::Gbps => self.measure(figure, turns),
+            };
+            measure.ok_or_else(|| Stop::Lab("the device gave no time for a launch".into()))
         };
-        if last {
-            for (at, (case, seconds)) in self.cases().zip(&summaries).enumerate() {
-                write_workload(case, seconds, self.latency(at), out)?;
-            }
-            out.line("launched_as", self.resident.submission.word())?;
+        let aggregate = self.of_several();
+        for figure in self.spec.objective.figures() {
+            let value = in_digits(&measure(figure)?, figure.digits());
+            out.line(figure.key(), format_args!("{value}{aggregate}"))?;
         }
-        let us = |seconds: &dyn Fn(&TimingSummary) -> Option<f64>| {
-            let each: Option<Vec<f64>> = summaries.iter().map(seconds).collect();
-            each.and_then(measure::geometric_mean).map(|mean| mean * 1e6)
-        };
-        let each = Measure {
-            value: us(&|s| Some(s.median)).unwrap_or(f64::NAN),
-            low: us(&|s| s.interval.map(|(low, _)| low)),
-            high: us(&|s| s.interval.map(|(_, high)| high)),
-        };
-        out.line("throughput_sps", in_digits(&rate, 3))?;
-        out.line("kernel_us", in_digits(&each, 3))?;
         let latencies: Option<Vec<f64>> = (0..self.drawn.len()).map(|at| self.latency(at)).collect();
-        if let Some(latency) = latencies.and_then(measure::geometric_mean) {
-            out.line("latency_us", format_args!("{:.3}", latency * 1e6))?;
+        let latency = latencies.and_then(|each| self.spec.objective.aggregate.of(each, Better::Smaller));
+        if let Some(latency) = latency {
+            out.line("latency_us", format_args!("{:.3}{aggregate}", latency * 1e6))?;
         }
         Ok(())
     }
 }
 
-fn write_workload(
-    case: &Case,
-    seconds: &TimingSummary,
-    latency: Option<f64>,
-    out: &mut Writer,
-) -> Result<(), Stop> {
-    let mut line = format!("{} kernel_us={:.3}", case.label, seconds.median * 1e6);
-    line += &format!(" mad_us={:.3} n={}", seconds.mad * 1e6, seconds.n);
+/// Figures of a workload besides its time.
+fn words(case: &Case, seconds: &TimingSummary, latency: Option<f64>) -> String {
+    let mut words = String::new();
     if let Some(latency) = latency {
-        line += &format!(" latency_us={:.3}", latency * 1e6);
+        words += &format!(" latency_us={:.3}", latency * 1e6);
     }
-    line += &format!(" gbps={:.2}", case.bytes / seconds.median / 1e9);
-    if let Some(flops) = case.flops {
-        line += &format!(" gflops={:.2}", flops / seconds.median / 1e9);
+    words += &format!(" gbps={:.2}", case.amounts.bytes / seconds.median / 1e9);
+    if let Some(flops) = case.amounts.flops {
+        words += &format!(" gflops={:.2}", flops / seconds.median / 1e9);
     }
-    Ok(out.line("workload", line + " correctness=pass")?)
+    words
 }
 
 #[cfg(test)]

@@ -171,8 +171,15 @@ fn world(cache: &str) -> World {
         .map(|set| launcher::draw(&spec, &spec.cases[0], 1, set))
         .collect();
     let right = vec![None, Some([1u8, 0, 0, 0].repeat(100))];
-    let drawn =
-        Rc::new(vec![(0, CaseData { expected: vec![right; sets.len()], sets, after_steps: Vec::new() })]);
+    let drawn = Rc::new(vec![(
+        0,
+        CaseData {
+            expected: vec![right; sets.len()],
+            after_steps: Vec::new(),
+            planted: vec![Vec::new(); sets.len()],
+            sets,
+        },
+    )]);
     let resident = Rc::new(Resident::set_up(&spec, &drawn, &mut worker, 7).unwrap());
     let accepted = [AcceptedOutputs::default(), AcceptedOutputs::default()];
     let place = WorkerRole::Verified;

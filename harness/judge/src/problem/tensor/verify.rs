@@ -4,7 +4,7 @@ use super::case_data::CaseData;
 use super::launcher::CaseLauncher;
 use super::resident::{AcceptedOutputs, Resident};
 use super::spec::ProblemSpec;
-use super::tally::GateTally;
+use super::tally::{GateTally, LaunchOf};
 use crate::outcome::Stop;
 use crate::problem::api::ProblemContext;
 use crate::worker::{Breach, ModuleId, Worker};
@@ -35,28 +35,29 @@ struct CheckedLaunch<'a> {
 }
 
 impl CaseCheck<'_> {
-    /// Launches a case on each set of inputs, and on the emulated device in several orders of blocks and threads, and
-    /// compares the outputs. Notes the right ones in `accepted`, under the number of the timed case. Stops after a store
+    /// Launches a case on each set of inputs, at least `least` times, and on the emulated device in several orders of blocks and
+    /// threads, and compares the outputs. Notes the right ones in `accepted`, under the number of the timed case. Stops after a store
     /// out of bounds.
     pub fn run(
         &mut self,
         launcher: &CaseLauncher,
         drawn: &CaseData,
         accepted: Option<(usize, &AcceptedOutputs)>,
+        least: usize,
         cx: &mut ProblemContext,
         worker: &mut Worker,
     ) -> Result<(), Stop> {
         let sets = drawn.sets.len();
         // A GPU has an order of its own.
-        let orders = match cx.device.emulated {
+        let (orders, launches) = match cx.device.emulated {
             true => {
-                vec![ExecutionOrder::Forward, ExecutionOrder::Reverse, ExecutionOrder::Shuffled(cx.seed)]
+                let shuffled = ExecutionOrder::Shuffled(cx.seed);
+                (vec![ExecutionOrder::Forward, ExecutionOrder::Reverse, shuffled], sets.max(least))
             }
-            false => vec![ExecutionOrder::Forward; sets],
+            false => (vec![ExecutionOrder::Forward], sets),
         };
-        let launches = orders.len();
-        for (i, order) in orders.into_iter().enumerate() {
-            let set = i % sets;
+        for i in 0..launches {
+            let (set, order) = (i % sets, orders[i % orders.len()]);
             let how = match (cx.device.emulated, order) {
                 (false, _) => format!("launch {}", i + 1),
                 (true, ExecutionOrder::Forward) => "threads in order".into(),
@@ -105,19 +106,20 @@ impl CaseCheck<'_> {
             Some((at, _)) => self.resident.output_digests(worker, at, &[set])?.concat(),
             None => Vec::new(),
         };
-        let case = launcher.case();
+        let launched = LaunchOf { case: launcher.case(), how, planted: &drawn.planted[set] };
         let right = match &other {
             None => {
                 let got = launcher.outputs(worker, set)?;
-                self.tally.compare(self.spec, case, how, &got, want, cx.out)?
+                self.tally.compare(self.spec, launched, &got, want, cx.out)?
             }
             Some(other) => {
                 let written = launcher.written(worker, set, inputs)?;
                 let again = format!("{how}, again");
                 let pair = [other, &written];
-                let first = self.tally.compare_beside(self.spec, case, how, pair, want, cx.out)?;
+                let first = self.tally.compare_beside(self.spec, launched, pair, want, cx.out)?;
                 let pair = [&written, other];
-                self.tally.compare_beside(self.spec, case, &again, pair, want, cx.out)? && first
+                let launched = LaunchOf { how: &again, ..launched };
+                self.tally.compare_beside(self.spec, launched, pair, want, cx.out)? && first
             }
         };
         if let Some((at, accepted)) = accepted.filter(|_| right) {
@@ -139,7 +141,8 @@ impl CaseCheck<'_> {
         }
         let got = launcher.outputs(worker, set)?;
         let how = format!("{how}, after {} launches in a row", self.spec.steps);
-        self.tally.compare(self.spec, launcher.case(), &how, &got, &drawn.after_steps[set], cx.out)?;
+        let launched = LaunchOf { case: launcher.case(), how: &how, planted: &drawn.planted[set] };
+        self.tally.compare(self.spec, launched, &got, &drawn.after_steps[set], cx.out)?;
         Ok(())
     }
 

@@ -116,7 +116,7 @@ impl Timed for WaveGruTiming {
         vec![Demand { reads: self.weight_bytes, flops, steps, exchanges, ..Demand::default() }]
     }
 
-    fn write(&self, turns: &[Vec<f64>], _last: bool, out: &mut Writer) -> Result<(), Stop> {
+    fn write(&self, turns: &[Vec<f64>], out: &mut Writer) -> Result<(), Stop> {
         let Some(rate) = self.throughput(turns) else {
             return Err(Stop::Lab("the device gave no time for a launch".into()));
         };

@@ -1,28 +1,37 @@
 //! The cases of a problem.toml: each workload in each of its types, with every expression evaluated.
 
-use super::super::drawn_shapes::{self, Extents};
+use super::super::drawn_shapes::{self, DrawnShapes, Extents};
 use super::super::expression::Expression;
-use super::super::spec::{Case, CaseTensor, TensorRole};
+use super::super::number::Variables;
+use super::super::objective::{Amounts, Figure};
+use super::super::planted::Planting;
+use super::super::spec::{Case, CaseTensor, Origin, TensorRole};
 use super::super::suggest::suggest;
-use super::text::{ProblemFile, WorkloadText};
+use super::super::values_text::Filled;
+use super::text::{ProblemFile, TensorText, WorkloadText};
 use super::{ParsedCounts, ParsedTensor};
 use crate::dtype::Dtype;
-use crate::gates::Tolerance;
 use crate::problem::key_error::KeyError;
+use lab_protocol::When;
 
 /// Most cells of a tensor: 4 GiB in f32. A larger one takes unreasonably long to pass through the lab.
 const MAX_CELLS: usize = 1 << 30;
 
 /// A workload of the file, a held-out one, or a shape that `[[keep]]` draws.
-struct Workload {
+pub(super) struct Workload<'a> {
     /// The array of tables that states it, and its number there, from 0.
-    key: &'static str,
-    number: usize,
+    pub key: &'static str,
+    pub number: usize,
     dims: Vec<i32>,
+    origin: Origin,
+    when: When,
     held_out: bool,
+    pub text: &'a WorkloadText,
+    /// What is planted into each tensor.
+    pub planted: Vec<Planting>,
 }
 
-impl Workload {
+impl Workload<'_> {
     /// As in `workload 2 (rows=3 cols=5)`.
     fn name(&self, dims: &[String]) -> String {
         format!("{} {} ({})", self.key, self.number + 1, words(dims, &self.dims).join(" "))
@@ -52,11 +61,28 @@ impl ProblemFile {
         if self.workload.is_empty() {
             return Err(KeyError::new("workload: add at least one").within("workload"));
         }
-        let timed = self.workload.iter().enumerate().map(|(i, w)| ("workload", i, w));
-        let held_out = self.held_out.iter().enumerate().map(|(i, w)| ("held_out", i, w));
+        if self.workload.iter().all(|workload| workload.when != When::Save) {
+            let what =
+                "workload: none is judged on a save: give at least one of them when = \"save\", or no `when`";
+            return Err(KeyError::new(what).within("when").within(0).within("workload"));
+        }
         let mut cases = Vec::new();
-        for (key, i, text) in timed.chain(held_out) {
-            cases.extend(self.cases_of(key, i, text, tensors, counts)?);
+        for (key, workloads) in [
+            ("keep", self.drawn.as_deref().unwrap_or_default()),
+            ("workload", &self.workload),
+            ("held_out", &self.held_out),
+        ] {
+            for (number, text) in workloads.iter().enumerate() {
+                cases.extend(self.cases_of(key, number, text, tensors, counts)?);
+            }
+        }
+        // Workloads of the same dimensions may differ in what they hold. Each has a name of its own.
+        let labels: Vec<String> = cases.iter().map(|case: &Case| case.label.clone()).collect();
+        for (at, case) in cases.iter_mut().enumerate() {
+            let earlier = labels[..at].iter().filter(|label| **label == case.label).count();
+            if earlier > 0 {
+                case.label += &format!(" nr={}", earlier + 1);
+            }
         }
         Ok(cases)
     }
@@ -70,13 +96,48 @@ impl ProblemFile {
         tensors: &[ParsedTensor],
         counts: &ParsedCounts,
     ) -> Result<Vec<Case>, KeyError> {
-        // Drawn shapes replace the workloads, and their place is the table that describes them.
-        let (key, number) = text.drawn_by.map_or((key, number), |number| ("keep", number));
+        let (number, origin) = match (text.drawn_by, key) {
+            // The place of a drawn shape is the table that describes it.
+            (Some(number), _) => (number, Origin::Drawn),
+            (None, "held_out") => (number, Origin::HeldOut),
+            (None, _) => (number, Origin::Workload),
+        };
         let place = |e: KeyError| of_workload(key, number, e);
         let dims = self.extents(text).map_err(place)?;
-        let workload = Workload { key, number, dims, held_out: key != "workload" && text.drawn_by.is_none() };
+        let held_out = self.is_untimed(origin, text.when);
+        self.check_values(text).map_err(place)?;
+        let planted = self.plantings(text, tensors).map_err(place)?;
+        let workload = Workload { key, number, dims, origin, when: text.when, held_out, text, planted };
         let types = self.case_types(text).map_err(place)?;
         types.into_iter().map(|dtype| self.case(&workload, dtype, tensors, counts)).collect()
+    }
+
+    /// What a workload plants into each tensor.
+    fn plantings(&self, text: &WorkloadText, tensors: &[ParsedTensor]) -> Result<Vec<Planting>, KeyError> {
+        let names: Vec<&str> = self.tensor.iter().map(|t| t.name.as_str()).collect();
+        if let Some(unknown) = text.planted.keys().find(|name| !names.contains(&name.as_str())) {
+            let what = format!("planted: '{unknown}' is not a tensor{}", suggest(unknown, &names));
+            return Err(KeyError::new(what).within(unknown.as_str()).within("planted"));
+        }
+        let of = |(parsed, t): (&ParsedTensor, &TensorText)| match text.planted.get(&t.name) {
+            Some(own) => self
+                .planting(t, Some(own))
+                .map_err(|e| e.of(format_args!("'{}'", t.name)).within(t.name.as_str()).within("planted")),
+            None => Ok(parsed.planted.clone()),
+        };
+        tensors.iter().zip(&self.tensor).map(of).collect()
+    }
+
+    /// Whether a workload is only checked. Before a keep, drawn shapes stand in for the workloads, which are then checked one
+    /// after the other, as those are that no save judges: there may be too many for the device's memory.
+    fn is_untimed(&self, origin: Origin, when: When) -> bool {
+        match origin {
+            Origin::HeldOut => true,
+            Origin::Drawn => false,
+            Origin::Workload => {
+                self.drawn.as_ref().is_some_and(|drawn| !drawn.is_empty() || when != When::Save)
+            }
+        }
     }
 
     /// Checks that every shape which `[[keep]]` can draw makes sense as a workload.
@@ -90,18 +151,15 @@ impl ProblemFile {
                 return Err(of_workload("keep", number, error));
             }
             for dims in drawn.ends() {
-                let text = WorkloadText { dims, types: drawn.types.clone(), drawn_by: Some(number) };
+                let text = drawn_workload(drawn, dims, number);
                 self.cases_of("keep", number, &text, tensors, counts)?;
             }
         }
         Ok(())
     }
 
-    /// Replaces the workloads by drawn shapes, if `[[keep]]` says how to draw them.
+    /// Adds drawn shapes, if `[[keep]]` says how to draw them.
     pub(super) fn held_out(mut self, seed: u64) -> Self {
-        if self.keep.is_empty() {
-            return self;
-        }
         let mut rng = drawn_shapes::rng(seed);
         let shown = self.workload.iter().chain(&self.held_out);
         let mut shown: Vec<Extents> = shown.map(|workload| workload.dims.clone()).collect();
@@ -109,14 +167,9 @@ impl ProblemFile {
         for (number, drawn) in self.keep.iter().enumerate() {
             let before = shown.len();
             drawn.draw(&mut shown, &mut rng);
-            let of = |dims: &Extents| WorkloadText {
-                dims: dims.clone(),
-                types: drawn.types.clone(),
-                drawn_by: Some(number),
-            };
-            workloads.extend(shown[before..].iter().map(of));
+            workloads.extend(shown[before..].iter().map(|dims| drawn_workload(drawn, dims.clone(), number)));
         }
-        (self.workload, self.held_out) = (workloads, Vec::new());
+        self.drawn = Some(workloads);
         self
     }
 
@@ -167,6 +220,8 @@ impl ProblemFile {
             Some(i) => f64::from(dims[i]),
             None => dtype.map_or(f64::NAN, |d| d.size() as f64),
         };
+        let names = self.names();
+        let variables = Variables { names: &names, look_up: &look_up };
         let mut shaped = Vec::new();
         for (i, tensor) in tensors.iter().enumerate() {
             let of = &tensor.tensor.name;
@@ -185,8 +240,13 @@ impl ProblemFile {
             }
             let fixed = tensor.dtype.fixed().or(dtype);
             let dtype = fixed.ok_or_else(|| format!("'{of}' has type T, which is unknown here"))?;
-            shaped.push(CaseTensor { dtype, shape, tolerance: self.tolerance_of(dtype) });
+            let tolerance = self.tolerance_of(i, dtype, &variables).map_err(|e| e.of(&name))?;
+            let filled = Filled { dtype, shape: &shape, variables, files: &self.files };
+            let values = self.values_of(i, workload, &filled).map_err(|e| e.of(&name))?;
+            let planted = workload.planted[i].clone();
+            shaped.push(CaseTensor { dtype, shape, tolerance, values, planted });
         }
+        let scalars = self.scalars_of(&variables).map_err(|e| e.of(&name))?;
         let moved = |(tensor, shaped): (&ParsedTensor, &CaseTensor)| {
             shaped.bytes() as f64 * if tensor.tensor.role == TensorRole::Inout { 2.0 } else { 1.0 }
         };
@@ -213,25 +273,41 @@ impl ProblemFile {
             counted => counted,
         };
         let samples = samples.map_err(|e| e.within("samples").within("objective"))?;
+        let needed = match self.objective.measure {
+            Figure::Tflops => Some(("flops", flops.unwrap_or(0.0))),
+            Figure::Gbps => Some(("bytes", bytes)),
+            Figure::Samples | Figure::Time => None,
+        };
+        if let Some((key, _)) = needed.filter(|(_, amount)| *amount <= 0.0) {
+            let what =
+                format!("{name}: {key} is 0, so that it has no rate: objective.measure needs more than 0");
+            return Err(KeyError::new(what).within(key));
+        }
         let label: Vec<String> =
             words(&self.dims, dims).into_iter().chain(dtype.map(|d| format!("T={d}"))).collect();
         Ok(Case {
             label: label.join(" "),
+            table: (workload.key, workload.number),
             entry: self.entry.replace("{T}", dtype.map_or("", Dtype::word)),
             dims: dims.clone(),
             tensors: shaped,
+            scalars,
             held_out: workload.held_out,
-            samples,
-            bytes,
-            flops,
+            when: workload.when,
+            origin: workload.origin,
+            amounts: Amounts { samples, bytes, flops },
         })
     }
+}
 
-    fn tolerance_of(&self, dtype: Dtype) -> Tolerance {
-        self.tolerance.get(&dtype).map_or(Tolerance::EXACT, |t| Tolerance {
-            atol: t.atol,
-            rtol: t.rtol,
-            matched: t.matched,
-        })
+/// A shape that `[[keep]]` gave, as a workload.
+fn drawn_workload(drawn: &DrawnShapes, dims: Extents, number: usize) -> WorkloadText {
+    WorkloadText {
+        dims,
+        types: drawn.types.clone(),
+        when: When::Keep,
+        values: drawn.values.clone(),
+        planted: drawn.planted.clone(),
+        drawn_by: Some(number),
     }
 }

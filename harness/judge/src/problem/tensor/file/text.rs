@@ -1,11 +1,15 @@
 //! The keys of a tensor problem's problem.toml, as serde reads them.
 
 use super::super::drawn_shapes::{DrawnShapes, Extents};
-use super::super::input_values::InputValues;
+use super::super::number::NumberText;
+use super::super::objective::Figure;
 use super::super::planted::PlantedText;
 use super::super::spec::TensorRole;
+use super::super::values_text::{NpyFiles, ValuesText};
 use crate::dtype::Dtype;
 use crate::probe::bounds::CacheState;
+use lab_protocol::When;
+use lab_stats::aggregate::Aggregate;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -32,6 +36,9 @@ pub(super) struct ProblemFile {
     pub held_out: Vec<WorkloadText>,
     #[serde(default)]
     pub keep: Vec<DrawnShapes>,
+    /// The shapes that were drawn as `keep` says; `None` unless the problem is read for the check before a keep.
+    #[serde(skip)]
+    pub drawn: Option<Vec<WorkloadText>>,
     /// Launches in a row after which `inout` tensors are compared.
     #[serde(default = "one_step")]
     pub steps: usize,
@@ -39,6 +46,9 @@ pub(super) struct ProblemFile {
     pub graph: Option<bool>,
     #[serde(default)]
     pub cache: CacheState,
+    /// The files beside problem.toml.
+    #[serde(skip)]
+    pub files: NpyFiles,
 }
 
 fn one_step() -> usize {
@@ -53,7 +63,9 @@ pub(super) struct TensorText {
     #[serde(rename = "type")]
     pub dtype: TensorType,
     pub shape: Vec<ExtentText>,
-    pub values: Option<InputValues>,
+    pub values: Option<ValuesText>,
+    /// In place of the tolerance of its type.
+    pub tolerance: Option<ToleranceText>,
     pub planted: Option<PlantedText>,
 }
 
@@ -94,28 +106,38 @@ pub(super) struct ScalarText {
     pub name: String,
     #[serde(rename = "type")]
     pub dtype: Dtype,
-    pub value: f64,
+    pub value: NumberText,
 }
 
+/// Each limit is a number or an expression.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ToleranceText {
-    #[serde(default)]
-    pub atol: f64,
-    #[serde(default)]
-    pub rtol: f64,
+    #[serde(default = "none")]
+    pub atol: NumberText,
+    #[serde(default = "none")]
+    pub rtol: NumberText,
     #[serde(default = "all")]
-    pub matched: f64,
+    pub matched: NumberText,
 }
 
-pub(super) fn all() -> f64 {
-    1.0
+fn none() -> NumberText {
+    NumberText::Float(0.0)
+}
+
+fn all() -> NumberText {
+    NumberText::Float(1.0)
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ObjectiveText {
-    pub samples: String,
+    /// Needed if the measure is samples per second.
+    pub samples: Option<String>,
+    #[serde(default)]
+    pub measure: Figure,
+    #[serde(default)]
+    pub aggregate: Aggregate,
 }
 
 #[derive(Clone, Deserialize)]
@@ -123,6 +145,14 @@ pub(super) struct ObjectiveText {
 pub(super) struct WorkloadText {
     pub dims: Extents,
     pub types: Option<Vec<Dtype>>,
+    /// The values of these tensors, in place of their own.
+    #[serde(default)]
+    pub values: BTreeMap<String, ValuesText>,
+    #[serde(default)]
+    pub when: When,
+    /// What is planted into an input in this workload, by its name, in place of what the tensor says.
+    #[serde(default)]
+    pub planted: BTreeMap<String, PlantedText>,
     /// The number of the `[[keep]]` table that drew the shape, from 0; `None` for a workload of the file.
     #[serde(skip)]
     pub drawn_by: Option<usize>,

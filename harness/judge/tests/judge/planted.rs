@@ -1,0 +1,74 @@
+//! Extremes that are planted into inputs: what a wrong kernel is found by, and what the message says.
+
+use crate::support::{Folder, Judged};
+use lab_protocol::Exit;
+
+/// The row of the largest number in every column.
+fn problem(planted: &str, workloads: &str) -> String {
+    format!(
+        "entry = \"highest\"\ndims = [\"rows\", \"cols\"]\n\
+         [[tensor]]\nname = \"x\"\nrole = \"in\"\ntype = \"f32\"\nshape = [\"rows\", \"cols\"]\n\
+         values = {{ normal = {{}} }}\n{planted}\n\
+         [[tensor]]\nname = \"at\"\nrole = \"out\"\ntype = \"i32\"\nshape = [\"cols\"]\n\
+         [objective]\nsamples = \"cols\"\n{workloads}"
+    )
+}
+
+const WORKLOAD: &str = "[[workload]]\ndims = { rows = 300, cols = 2 }\n";
+
+/// The first NaN of a column is its largest number.
+const KERNEL: &str = r#"#include "lab.h"
+extern "C" __global__ void highest(const float* x, int* at, int rows, int cols) {
+    const int c = threadIdx.x;
+    int best = 0;
+    for (int r = 1; r < rows && x[best * cols + c] == x[best * cols + c]; r++)
+        if (x[r * cols + c] > x[best * cols + c] || x[r * cols + c] != x[r * cols + c]) best = r;
+    at[c] = best;
+}
+LAB_LAUNCH(highest) { launch.block[0] = dims.cols; }
+"#;
+
+/// Judges the kernel with `old` replaced by `new`.
+#[track_caller]
+fn judge(planted: &str, workloads: &str, old: &str, new: &str) -> Judged {
+    assert!(KERNEL.contains(old));
+    let (problem, kernel) = (problem(planted, workloads), KERNEL.replace(old, new));
+    Folder::new(&[("problem.toml", &problem), ("reference.cu", KERNEL), ("kernel.cu", &kernel)]).judge()
+}
+
+const NO_LAST_ROW: [&str; 2] = ["r < rows &&", "r < rows - 1 &&"];
+const NO_NAN: [&str; 2] = [" || x[r * cols + c] != x[r * cols + c]", ""];
+
+#[test]
+fn a_largest_number_in_the_last_row_is_planted_along_the_rows() {
+    let [old, new] = NO_LAST_ROW;
+    judge("", WORKLOAD, old, new).expect(Exit::Passed);
+    let judged = judge("planted = { along = 0 }", WORKLOAD, old, new);
+    judged.expect(Exit::Wrong).expect_in("first_failure", " is planted: ");
+    judged.expect_in("first_failure", "x[:, ").expect_in("planted", "15 left_out=0");
+    judge("planted = { along = 0 }", WORKLOAD, old, old).expect(Exit::Passed);
+}
+
+#[test]
+fn a_workload_says_what_is_planted_in_it() {
+    let [old, new] = NO_NAN;
+    let second =
+        "[[workload]]\ndims = { rows = 300, cols = 2 }\nplanted = { x = { kinds = [\"nan\"], along = 0 } }\n";
+    judge("", WORKLOAD, old, new).expect(Exit::Passed);
+    let both = format!("{WORKLOAD}{second}");
+    let judged = judge("", &both, old, new);
+    judged.expect(Exit::Wrong).expect_in("first_failure", "is planted: nan_");
+    // Two workloads of the same dimensions have names of their own.
+    judged.expect_in("first_failure", "; rows=300 cols=2 nr=2, ");
+    judge("", &both, old, old).expect(Exit::Passed).expect_in("workloads", "2 of=2 when=save");
+    // The workload's word goes before the tensor's.
+    let without = WORKLOAD.to_owned() + "planted = { x = false }\n";
+    judge("planted = { kinds = [\"nan\"], along = 0 }", &without, old, new).expect(Exit::Passed);
+}
+
+/// In `true`, there is no NaN: a kernel need not bear it unless its problem says so.
+#[test]
+fn nan_must_be_named() {
+    let [old, new] = NO_NAN;
+    judge("planted = { along = [0, 1] }", WORKLOAD, old, new).expect(Exit::Passed);
+}

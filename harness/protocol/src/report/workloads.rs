@@ -1,0 +1,299 @@
+//! The `workload:` lines: what was measured of each workload, and how it compares with the incumbent.
+
+use super::{Measure, Report, Speed, number};
+use crate::when::When;
+use lab_stats::aggregate::Aggregate;
+use serde::{Deserialize, Serialize};
+
+/// Keys of a workload's time, the first that is there counts. The time is in the unit that the key ends with.
+pub const TIMES: [&str; 6] = ["kernel_us", "us", "time_us", "latency_us", "ms", "time_ms"];
+
+/// Keys of a workload's rate, the first that is there counts.
+pub const RATES: [&str; 6] = ["gbps", "gbs", "gflops", "tflops", "sps", "throughput_sps"];
+
+/// The words of one `workload:` line, in order.
+pub type Words<'r> = Vec<(&'r str, &'r str)>;
+
+/// One workload of a run.
+///
+/// ```
+/// use lab_protocol::report::{Report, Speed};
+///
+/// let line = "workload: n=8 k=2 kernel_us=4.1 low_us=4.0 high_us=4.3 of_floor=50.0 ratio=1.02 speed=faster correctness=pass\n";
+/// let report = Report::read(line);
+/// let workload = &report.workload_figures()[0];
+/// assert_eq!(workload.name, "n=8 k=2");
+/// assert_eq!(workload.us.unwrap().high, Some(4.3));
+/// assert_eq!((workload.of_floor, workload.speed), (Some(50.0), Some(Speed::Faster)));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Workload {
+    /// The words that tell it from the other workloads, as in `rows=3 cols=257`.
+    pub name: String,
+    /// Microseconds of a launch, with the 95 % interval.
+    pub us: Option<Measure>,
+    /// The incumbent's microseconds.
+    pub incumbent_us: Option<f64>,
+    /// The floor in percent of the time.
+    pub of_floor: Option<f64>,
+    /// 10⁹ bytes per second.
+    pub gbps: Option<f64>,
+    /// 10⁹ operations per second.
+    pub gflops: Option<f64>,
+    /// Candidate's speed over incumbent's; above 1 the candidate is faster. The interval is corrected for the number of
+    /// workloads.
+    pub ratio: Option<Measure>,
+    /// The verdict on its speed. Never *mixed*.
+    pub speed: Option<Speed>,
+    /// What it came to: `pass`, `fail`, `crash` or `not_judged`; `None` if the line does not say so.
+    pub correctness: Option<String>,
+}
+
+/// How many of several workloads have which verdict, and the worst one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WorkloadSpeeds {
+    /// Workloads that are faster.
+    pub faster: usize,
+    /// Workloads that are the same.
+    pub same: usize,
+    /// Workloads that are slower.
+    pub slower: usize,
+    /// Workloads whose verdict is *undecided*.
+    pub undecided: usize,
+    /// The slower workload with the lowest ratio.
+    pub worst: Option<WorstWorkload>,
+}
+
+/// The worst of the workloads that are slower.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorstWorkload {
+    /// As in `rows=3 cols=257`.
+    pub name: String,
+    /// Candidate's speed over incumbent's, below 1.
+    pub ratio: Measure,
+}
+
+/// Which aggregate of how many workloads a figure is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AggregateOf {
+    /// The aggregate.
+    pub aggregate: Aggregate,
+    /// The workloads.
+    pub workloads: usize,
+}
+
+/// How many of a problem's workloads a run judged, each in each of its types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JudgedWorkloads {
+    /// Those that were judged.
+    pub judged: usize,
+    /// All of them.
+    pub of: usize,
+    /// The last occasion whose workloads were asked for.
+    pub when: When,
+}
+
+/// `3 of 54 workloads judged`
+impl std::fmt::Display for JudgedWorkloads {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} of {} workloads judged", self.judged, self.of)
+    }
+}
+
+impl Report {
+    /// How many workloads were judged; `None` of a harness that does not say so.
+    ///
+    /// ```
+    /// use lab_protocol::report::Report;
+    ///
+    /// let judged = Report::read("workloads: 3 of=54 when=save\n").judged_workloads().unwrap();
+    /// assert_eq!(judged.to_string(), "3 of 54 workloads judged");
+    /// ```
+    pub fn judged_workloads(&self) -> Option<JudgedWorkloads> {
+        let line = self.value("workloads")?;
+        let of = super::attribute(line, "of")?.parse().ok()?;
+        let when = super::attribute(line, "when")?.parse().ok()?;
+        let judged = super::first_word(line).parse().ok().filter(|judged| *judged <= of)?;
+        Some(JudgedWorkloads { judged, of, when })
+    }
+
+    /// What was measured of each workload, in the order of the lines.
+    pub fn workload_figures(&self) -> Vec<Workload> {
+        let rows = self.workloads();
+        let named = named_words(&[&rows]);
+        rows.iter().map(|words| Workload::of(words, named)).collect()
+    }
+
+    /// The verdicts on several workloads; `None` if fewer than two have one.
+    pub fn workload_speeds(&self) -> Option<WorkloadSpeeds> {
+        let workloads = self.workload_figures();
+        let count = |speed: Speed| workloads.iter().filter(|w| w.speed == Some(speed)).count();
+        let [faster, same, slower, undecided] =
+            [Speed::Faster, Speed::Same, Speed::Slower, Speed::Undecided].map(count);
+        let slowest = workloads.iter().filter(|w| w.speed == Some(Speed::Slower));
+        let worst = slowest
+            .filter_map(|w| Some(WorstWorkload { name: w.name.clone(), ratio: w.ratio? }))
+            .min_by(|a, b| a.ratio.value.total_cmp(&b.ratio.value));
+        (faster + same + slower + undecided > 1).then_some(WorkloadSpeeds {
+            faster,
+            same,
+            slower,
+            undecided,
+            worst,
+        })
+    }
+
+    /// Which aggregate of how many workloads the figure of this key is; `None` of a single workload.
+    pub fn aggregate_of(&self, key: &str) -> Option<AggregateOf> {
+        let value = self.value(key)?;
+        let aggregate = Aggregate::of_word(super::attribute(value, "aggregate")?)?;
+        let workloads = super::attribute(value, "workloads")?.parse().ok().filter(|count| *count > 1)?;
+        Some(AggregateOf { aggregate, workloads })
+    }
+
+    /// The verdict on the whole, given that on its aggregate: a slower workload makes it *mixed*.
+    pub(super) fn of_whole(&self, aggregate: Speed) -> Speed {
+        let each: Vec<Speed> = self.workload_figures().iter().filter_map(|workload| workload.speed).collect();
+        if each.len() < 2 { aggregate } else { Speed::of_whole(aggregate, &each) }
+    }
+}
+
+impl Workload {
+    /// Reads the words of a line, of which the first `named` are the name.
+    pub fn of(words: &Words, named: usize) -> Workload {
+        let value = |wanted: &str| words.iter().find(|(key, _)| *key == wanted).map(|(_, value)| *value);
+        let figure = |wanted: &str| value(wanted).and_then(number).filter(|number| number.is_finite());
+        let time = TIMES.into_iter().find_map(|key| {
+            let scale = if key.ends_with("ms") { 1e3 } else { 1.0 };
+            Some(figure(key)? * scale)
+        });
+        let interval = |low: &str, high: &str| (figure(low), figure(high));
+        let us = time.map(|value| {
+            let (low, high) = interval("low_us", "high_us");
+            Measure { value, low, high }
+        });
+        let ratio = figure("ratio").map(|value| {
+            let (low, high) = interval("ratio_low", "ratio_high");
+            Measure { value, low, high }
+        });
+        Workload {
+            name: name(words, named),
+            us,
+            incumbent_us: figure("incumbent_us"),
+            of_floor: figure("of_floor"),
+            gbps: figure("gbps").or_else(|| figure("gbs")),
+            gflops: figure("gflops"),
+            ratio,
+            speed: value("speed").and_then(Speed::of_word).filter(|speed| *speed != Speed::Mixed),
+            correctness: value("correctness").map(str::to_owned),
+        }
+    }
+}
+
+/// The first `named` words of a workload, as in `rows=3 cols=257`.
+pub fn name(words: &Words, named: usize) -> String {
+    let words: Vec<String> = words.iter().take(named).map(|(key, value)| format!("{key}={value}")).collect();
+    words.join(" ")
+}
+
+/// How many of a workload's first words name it: those before the first measured one, and at least so many that no two
+/// workloads of one run have the same name. `runs` are the lines of one run or of several that are compared.
+pub fn named_words(runs: &[&[Words]]) -> usize {
+    let is_measured = |key: &str, value: &str| {
+        TIMES.contains(&key)
+            || RATES.contains(&key)
+            || key == "correctness"
+            || matches!(value, "pass" | "fail")
+    };
+    let before = |words: &Words| words.iter().take_while(|(key, value)| !is_measured(key, value)).count();
+    let all = || runs.iter().copied().flatten();
+    let named = all().map(before).min().unwrap_or(0);
+    if named > 0 {
+        return named;
+    }
+    let most = all().map(Vec::len).max().unwrap_or(0);
+    let tells = |count: &usize| {
+        runs.iter().all(|of| {
+            let mut names: Vec<String> = of.iter().map(|words| name(words, *count)).collect();
+            names.sort_unstable();
+            names.windows(2).all(|pair| pair[0] != pair[1])
+        })
+    };
+    // Where all words before the measures are the same, the first of two workloads is shown.
+    (1..=most).find(tells).unwrap_or(named)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const THREE: &str = "\
+workload: n=1 kernel_us=4.1 ratio=1.2 ratio_low=1.1 ratio_high=1.3 speed=faster correctness=pass
+workload: n=2 kernel_us=4.1 ratio=0.9 ratio_low=0.88 ratio_high=0.93 speed=slower correctness=pass
+workload: n=3 kernel_us=4.1 ratio=0.95 ratio_low=0.94 ratio_high=0.96 speed=slower correctness=pass
+throughput_sps: 10 low=9 high=11 aggregate=geometric workloads=3
+speed_ratio: 1.01 low=1.008 high=1.012
+";
+
+    #[test]
+    fn a_slower_workload_makes_the_whole_mixed_and_the_worst_is_named() {
+        // Also if the harness says faster.
+        let report = Report::read(&format!("{THREE}speed: faster\n"));
+        assert_eq!(report.comparison().and_then(|c| c.speed), Some(Speed::Mixed));
+        let speeds = report.workload_speeds().expect("three workloads");
+        assert_eq!((speeds.faster, speeds.same, speeds.slower, speeds.undecided), (1, 0, 2, 0));
+        let worst = speeds.worst.expect("one is slower");
+        assert_eq!((worst.name.as_str(), worst.ratio.value, worst.ratio.high), ("n=2", 0.9, Some(0.93)));
+        let of = report.aggregate_of("throughput_sps");
+        assert_eq!(of, Some(AggregateOf { aggregate: Aggregate::Geometric, workloads: 3 }));
+        let mixed = Report::read(&format!("{THREE}speed: mixed\n"));
+        assert_eq!(mixed.comparison().and_then(|c| c.speed), Some(Speed::Mixed));
+        // Without a word for the whole there is no verdict.
+        assert_eq!(Report::read(THREE).comparison().and_then(|c| c.speed), None);
+    }
+
+    #[test]
+    fn what_does_not_say_how_many_workloads_were_judged_is_no_such_line() {
+        let judged = |line: &str| Report::read(line).judged_workloads();
+        assert!(judged("workloads: 3 of=3 when=keep\n").is_some_and(|w| w.when == When::Keep));
+        for line in ["workloads: 3\n", "workloads: 4 of=3 when=save\n", "workloads: 3 of=4 when=never\n", ""]
+        {
+            assert_eq!(judged(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_single_workload_says_nothing_about_several() {
+        let one = "workload: n=1 kernel_us=4 ratio=0.9 speed=slower\nthroughput_sps: 1\nspeed_ratio: 0.9 low=0.8 high=0.95\n";
+        let report = Report::read(&format!("{one}speed: slower\n"));
+        assert_eq!((report.workload_speeds(), report.aggregate_of("throughput_sps")), (None, None));
+        assert_eq!(report.comparison().and_then(|c| c.speed), Some(Speed::Slower));
+    }
+
+    #[test]
+    fn lines_of_other_harnesses_are_read_as_far_as_they_go() {
+        let report = Report::read(
+            "workload: shape=1x8 ms=0.5 speed=mixed\nworkload: us=nan shape=2\nworkload: a b=\nworkload:\n\
+             kernel_us: 3 aggregate=median workloads=2\nlatency_us: 3 aggregate=worst workloads=1\n",
+        );
+        let workloads = report.workload_figures();
+        assert_eq!(workloads.len(), 4);
+        assert_eq!(workloads[0].us.map(|us| us.value), Some(500.0));
+        assert_eq!((workloads[0].speed, workloads[1].us), (None, None));
+        assert_eq!((report.aggregate_of("kernel_us"), report.aggregate_of("latency_us")), (None, None));
+        assert_eq!(report.workload_speeds(), None);
+    }
+
+    #[test]
+    fn a_workload_is_named_by_the_words_before_its_measures() {
+        let name_of = |log: &str| {
+            Report::read(log).workload_figures().into_iter().map(|w| w.name).collect::<Vec<_>>().join(", ")
+        };
+        assert_eq!(name_of("workload: n=1 correctness=crash\nworkload: n=2 correctness=pass\n"), "n=1, n=2");
+        assert_eq!(name_of("workload: n=1 T=f32 kernel_us=1 gbps=2\n"), "n=1 T=f32");
+        assert_eq!(
+            name_of("workload: kernel_us=1 n=1\nworkload: kernel_us=1 n=2\n"),
+            "kernel_us=1 n=1, kernel_us=1 n=2"
+        );
+    }
+}
