@@ -168,6 +168,10 @@ fn pipes_in_place_of_files_make_no_command_hang() {
         "results.cpu.tsv",
         "problem.toml",
         "reference.py",
+        ".gitattributes",
+        ".git/info/attributes",
+        ".git/packed-refs",
+        ".git/index",
     ] {
         let kept = fs::read(lab.path(name)).ok();
         fs::remove_file(lab.path(name)).unwrap_or_default();
@@ -180,6 +184,24 @@ fn pipes_in_place_of_files_make_no_command_hang() {
             lab.write(name, kept);
         }
     }
+}
+
+#[test]
+fn a_pipe_that_git_would_read_is_named() {
+    let lab = judged();
+    for name in [".gitattributes", ".git/packed-refs", ".git/index"] {
+        let kept = fs::read(lab.path(name)).ok();
+        fs::remove_file(lab.path(name)).unwrap_or_default();
+        lab.sh(&format!("mkfifo {name}")).is(0);
+        for args in ["log", "keep -m x", "run"] {
+            assert_ne!(lab.lab(args).says(&format!("{name} is a pipe or a device")).code, 0, "{args}");
+        }
+        fs::remove_file(lab.path(name)).unwrap();
+        if let Some(kept) = kept {
+            lab.write(name, kept);
+        }
+    }
+    lab.lab("keep -m better").is(0);
 }
 
 #[test]

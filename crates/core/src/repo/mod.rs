@@ -25,6 +25,7 @@ mod log;
 mod names;
 mod notes;
 mod obstacle;
+mod plain_files;
 mod present;
 mod program;
 mod ref_folder;
@@ -110,7 +111,9 @@ pub struct Repo {
 impl Repo {
     /// Opens the repository of a project. The error names its folder.
     pub fn open(project: &Project) -> Result<Repo> {
-        Repo::at(&project.root)
+        let repo = Repo::at(&project.root)?;
+        plain_files::require(&repo, project)?;
+        Ok(repo)
     }
 
     /// The same repository opened anew: it remembers no object and no ref, so what it reads is on disk.

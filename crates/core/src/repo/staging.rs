@@ -15,7 +15,9 @@ use std::path::Path;
 /// that was not set.
 pub fn stage(repo: &Repo, files: &[CommitFile]) -> Vec<String> {
     let locked = locks::is_held_by_lab(repo);
-    let result = locks::lock_index(repo).and_then(|()| replace(repo, files));
+    // A git that was killed is started once more: it worked on a copy.
+    let again = |error| if repo.index_by_git { replace(repo, files) } else { Err(error) };
+    let result = locks::lock_index(repo).and_then(|()| replace(repo, files).or_else(again));
     let unlocked = if locked || result.is_ok() { locks::unlock_index(repo) } else { Ok(()) };
     match result.and_then(|notes| unlocked.map(|()| notes)) {
         Ok(notes) => notes,
