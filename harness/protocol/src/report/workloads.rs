@@ -93,7 +93,7 @@ pub struct AggregateOf {
 pub struct JudgedWorkloads {
     /// Those that were judged.
     pub judged: usize,
-    /// All of them.
+    /// Those that the device can judge.
     pub of: usize,
     /// The last occasion whose workloads were asked for.
     pub when: When,
