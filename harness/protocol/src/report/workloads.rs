@@ -88,6 +88,22 @@ pub struct AggregateOf {
     pub workloads: usize,
 }
 
+impl AggregateOf {
+    /// Reads the attributes of a figure; `None` if it is the figure of a single workload.
+    pub fn of_value(value: &str) -> Option<AggregateOf> {
+        let aggregate = Aggregate::of_word(super::attribute(value, "aggregate")?)?;
+        let workloads = super::attribute(value, "workloads")?.parse().ok().filter(|count| *count > 1)?;
+        Some(AggregateOf { aggregate, workloads })
+    }
+}
+
+/// `geometric mean of 54`
+impl std::fmt::Display for AggregateOf {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} of {}", self.aggregate.name(), self.workloads)
+    }
+}
+
 /// How many of a problem's workloads a run judged, each in each of its types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JudgedWorkloads {
@@ -151,10 +167,7 @@ impl Report {
 
     /// Which aggregate of how many workloads the figure of this key is; `None` of a single workload.
     pub fn aggregate_of(&self, key: &str) -> Option<AggregateOf> {
-        let value = self.value(key)?;
-        let aggregate = Aggregate::of_word(super::attribute(value, "aggregate")?)?;
-        let workloads = super::attribute(value, "workloads")?.parse().ok().filter(|count| *count > 1)?;
-        Some(AggregateOf { aggregate, workloads })
+        AggregateOf::of_value(self.value(key)?)
     }
 
     /// The verdict on the whole, given that on its aggregate: a slower workload makes it *mixed*.

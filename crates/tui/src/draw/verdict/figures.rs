@@ -6,7 +6,7 @@ use crate::state::{FinishedRun, Running};
 use crate::text::printable;
 use lab_core::run::experiment::Status;
 use lab_core::run::verdict::{Change, Figure, Outcome};
-use lab_protocol::report::{AggregateOf, Measure, Speed};
+use lab_protocol::report::{Measure, Speed};
 use ratatui::style::Style;
 use ratatui::text::Span;
 
@@ -79,7 +79,7 @@ impl Banner<'_> {
 fn unit_of(figure: &Figure) -> String {
     let unit = printable(format::unit(&figure.objective)).into_owned();
     match figure.aggregate {
-        Some(AggregateOf { aggregate, workloads }) => format!("{unit} ({} of {workloads})", aggregate.name()),
+        Some(aggregate) => format!("{unit} ({aggregate})"),
         None => unit,
     }
 }
