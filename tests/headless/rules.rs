@@ -251,9 +251,9 @@ LAB_LAUNCH(f) { launch.block[0] = 32; }
 "#;
 
 /// The bytes of an .npy file with three cells.
-fn npy(cells: &[u8; 3]) -> Vec<u8> {
+fn npy(cells: [u8; 3]) -> Vec<u8> {
     let text = "{'descr': '|u1', 'fortran_order': False, 'shape': (3,), }\n";
-    [b"\x93NUMPY\x01\x00".as_slice(), &(text.len() as u16).to_le_bytes(), text.as_bytes(), cells].concat()
+    [b"\x93NUMPY\x01\x00".as_slice(), &(text.len() as u16).to_le_bytes(), text.as_bytes(), &cells].concat()
 }
 
 #[test]
@@ -263,18 +263,18 @@ fn a_file_of_values_is_a_rule() {
     lab.write("kernels/third/problem.toml", FROM_A_FILE);
     lab.write("kernels/third/reference.cu", COPIES);
     lab.write("kernels/third/kernel.cu", COPIES);
-    fs::write(lab.path("kernels/third/x.npy"), npy(&[1, 2, 3])).unwrap();
+    fs::write(lab.path("kernels/third/x.npy"), npy([1, 2, 3])).unwrap();
     let run = lab_with_cache(&lab, "run kernels/third --json").is(0).json();
     let caveats = run["caveats"].to_string();
     assert!(caveats.contains("fixed inputs: x is x.npy (blake3 "), "{caveats}");
     let record = lab.read(".lab/runs/1/record.json");
-    let hash = blake3::hash(&npy(&[1, 2, 3])).to_hex().to_string();
+    let hash = blake3::hash(&npy([1, 2, 3])).to_hex().to_string();
     assert!(record.contains("kernels/third/x.npy") && record.contains(&hash), "{record}");
     lab_with_cache(&lab, "keep kernels/third -m first").is(0);
     assert!(lab.git("show --name-only --format=%s HEAD").contains("kernels/third/x.npy\n"));
 
     // Other values are other rules.
-    fs::write(lab.path("kernels/third/x.npy"), npy(&[1, 2, 4])).unwrap();
+    fs::write(lab.path("kernels/third/x.npy"), npy([1, 2, 4])).unwrap();
     lab.lab("rules kernels/third").is(0).says("kernels/third/x.npy is not as in HEAD\n");
     lab_with_cache(&lab, "run kernels/third").is(0);
     lab_with_cache(&lab, "keep kernels/third -m second").is(1).says("kernels/third/x.npy is not as in HEAD");

@@ -19,7 +19,7 @@ struct Measured {
 
 /// Measures workloads that take `slower` times as long as the incumbent's. The noise of a turn is `shared` by all of its
 /// workloads, and each workload has noise of its own in addition, of a size of its own.
-fn measured(seed: u64, slower: &[f64], seconds: f64, shared: &Kind, own: &Kind) -> Measured {
+fn measured(seed: u64, slower: &[f64], seconds: f64, shared: Kind, own: Kind) -> Measured {
     let plan = Plan::default();
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let size = Normal::new(0.0, 0.5).unwrap();

@@ -151,12 +151,12 @@ mod tests {
             measure.value
         };
         assert!((of(Figure::Samples, Aggregate::Geometric) - 2.5).abs() < 1e-12);
-        assert_eq!(of(Figure::Samples, Aggregate::Arithmetic), (5.0 + 1.25) / 2.0);
+        assert_eq!(of(Figure::Samples, Aggregate::Arithmetic), f64::midpoint(5.0, 1.25));
         assert_eq!(of(Figure::Samples, Aggregate::Worst), 1.25);
         assert_eq!(of(Figure::Time, Aggregate::Arithmetic), 5e6);
         assert_eq!(of(Figure::Time, Aggregate::Worst), 8e6);
         assert_eq!(of(Figure::Tflops, Aggregate::Worst), 0.5);
-        assert_eq!(of(Figure::Gbps, Aggregate::Arithmetic), (1.0 + 0.25) / 2.0);
+        assert_eq!(of(Figure::Gbps, Aggregate::Arithmetic), f64::midpoint(1.0, 0.25));
         let alone = TimingSummary { interval: None, ..time(1.0) };
         let measure = Objective::default().measure(Figure::Time, &launches[..1], &[alone]).unwrap();
         assert!((measure.value - 1e6).abs() < 1e-3 && measure.low.or(measure.high).is_none());
