@@ -1,5 +1,6 @@
 //! Where a source asks which device it is built for: the cpu device then runs another path than a GPU.
 
+use super::DeviceBranch;
 use super::pass::Pass;
 
 /// The macros that only one of the two devices defines.
@@ -13,14 +14,6 @@ const MACROS: [&str; 8] = [
     "CUDA_VERSION",
     "CUDART_VERSION",
 ];
-
-/// A question which device it is. The line counts from 1.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeviceBranch {
-    pub line: usize,
-    /// What the source asks for, such as `LAB_CPU`.
-    pub asks_for: String,
-}
 
 impl Pass<'_> {
     /// Notes a condition or a macro that names one of [`MACROS`]. `text` is a directive, and `start` its first byte.

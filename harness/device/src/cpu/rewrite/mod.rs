@@ -12,7 +12,6 @@ mod shared_memory;
 mod unsupported;
 
 use super::lex::lex;
-pub use device_branches::DeviceBranch;
 use pass::Pass;
 
 /// An `#include` of a source, which the builder resolves.
@@ -49,6 +48,14 @@ pub struct Refusal {
     pub line: usize,
     pub column: usize,
     pub reason: &'static str,
+}
+
+/// A question which device it is. The line counts from 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceBranch {
+    pub line: usize,
+    /// What the source asks for, such as `LAB_CPU`.
+    pub asks_for: String,
 }
 
 /// Applies edits to the source they were made for. Where two overlap, the first one is applied.
