@@ -129,7 +129,7 @@ fn kernels_that_misbehave() {
     assert!(outside["why"].as_str().unwrap().contains("out_of_bounds"), "{outside}");
     lab.lab("discard -m outside").is(0);
 
-    lab.write("lab.toml", lab.read("lab.toml").replace("= 20", "= 2"));
+    lab.write("lab.toml", lab.read("lab.toml").replace("= 300", "= 2"));
     edit_and_run(&lab, "__syncthreads();", "for (volatile int i = 0;; i++) {}", "run").is(3).says("☠ CRASH");
     lab.lab("discard -m endless").is(0);
 

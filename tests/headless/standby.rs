@@ -99,10 +99,13 @@ fn each_run_has_a_judge_that_stood_by_and_that_judges_the_bytes_of_the_save() {
 fn a_kernel_that_crashes_its_judge_does_not_reach_the_next_run() {
     let bench = Bench::new(WAITS);
     bench.standby(1);
-    assert_eq!(outcome(&bench.save("// crash\n")), Outcome::Crash);
+    let crashed = bench.save("// crash\n");
+    let why = crashed.verdict.as_ref().map(|verdict| verdict.why.clone());
+    assert_eq!(outcome(&crashed), Outcome::NotJudged);
+    assert_eq!(why.as_deref(), Some("the judge was ended by signal 11 (segmentation fault)"));
     bench.standby(2);
     assert_eq!(outcome(&bench.save("// well\n")), Outcome::Pass);
-    assert!(bench.log(2).starts_with("stood by\n"));
+    assert!(bench.log(1).starts_with("stood by\n"), "what was not judged used up no number");
 }
 
 #[test]

@@ -219,6 +219,10 @@ fn not_judged(facts: &Facts) -> Option<String> {
         _ if code == Exit::NOT_JUDGED as i32 || at_fault => {
             Some(or_last_words(&format!("the harness judged nothing (exit code {code})"), facts))
         }
+        // A panic, or a program that is not the judge: the built-in harness has no such code.
+        _ if !facts.external && !says_wrong(report) && !(0..=Exit::Crashed as i32).contains(&code) => {
+            Some(or_last_words(&format!("the judge failed (exit code {code})"), facts))
+        }
         127 if facts.external => {
             Some(or_last_words("the harness command was not found (exit code 127)", facts))
         }

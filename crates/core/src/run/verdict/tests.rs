@@ -110,6 +110,9 @@ fn a_fault_of_the_problem_or_the_machine_is_not_judged() {
         let wrong = judged(log, Ending::Signalled(9), false);
         assert_eq!(wrong.outcome, Outcome::Crash, "it had said what is wrong: {wrong:?}");
     }
+    let failed = judged("stage: build\nthread 'main' panicked\n", Ending::Exited(101), false);
+    let why = "the judge failed (exit code 101): thread 'main' panicked";
+    assert_eq!((failed.outcome, failed.why.as_str()), (Outcome::NotJudged, why));
     let written = serde_json::to_string(&late.outcome).expect("written");
     assert_eq!(written, "\"not_judged\"");
 }

@@ -209,7 +209,7 @@ fn article(dtype: Dtype) -> &'static str {
 }
 
 /// Returns an error if a whole number does not fit a type. Floats of 16 and 32 bits round it.
-fn fit<'a>(dtype: Dtype, key: &'a str, value: i64) -> Result<(), (&'a str, String)> {
+fn fit(dtype: Dtype, key: &'static str, value: i64) -> Result<(), (&'static str, String)> {
     let (least, largest) = match dtype.integers() {
         Some(ends) => ends,
         None if dtype.size() == 1 => (-(dtype.largest() as i64), dtype.largest() as i64),
