@@ -201,6 +201,7 @@ fn a_bench_belongs_to_bytes_rules_device_and_discipline() {
         .says("there is no bench of kernel.cu on the device auto to resume: `lab bench` begins");
     let child = started(&lab);
     lab.lab("bench --resume").is(64).says("bench 1 goes on in another process");
+    lab.lab("bench --show 1").is(0).says("1 of 4 runs are recorded; it goes on in another process");
     kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
     finish(child).is(3);
     lab.lab("bench --resume --device cpu").is(64).says("no bench of kernel.cu on the device cpu");

@@ -225,6 +225,7 @@ fn a_commit_starts_no_program_of_a_folder_that_is_not_trusted() {
 #[test]
 fn a_fetch_starts_no_program_of_a_folder_that_is_not_trusted() {
     let lab = Lab::new();
+    lab.write("lab.toml", format!("{}# Trust ends here.\n", lab.read("lab.toml")));
     lab.git("clone -q . ../other");
     lab.script("evil", "touch ../ran\nexec git-upload-pack \"$@\"");
     let plain = |args: &str| lab.lab(args);

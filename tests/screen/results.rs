@@ -49,7 +49,8 @@ fn a_bench_stands_with_its_experiment() {
         emulated: true,
         foreign: false,
     }];
-    world.tell("press enter");
+    // The details of the selected experiment were read already.
+    world.tell("press j enter");
     let screen = world.screen(160, 60);
     for line in [
         "benches of these bytes",

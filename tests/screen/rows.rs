@@ -150,7 +150,7 @@ fn a_number_in_the_palette_goes_to_that_row() {
     assert_eq!(outstanding(&mut world), ["registers         168 a thread, the most of its kernels"]);
     steps(&mut world, "press j");
     assert_eq!(outstanding(&mut world), [""; 0]);
-    steps(&mut world, "press 1 :; type 12; press enter y");
+    steps(&mut world, "press 1 :; type 13; press enter y");
     assert_eq!(world.clipboard, "stage: measure", "the gates' rows are those of run.log");
 }
 

@@ -371,6 +371,7 @@ mod tests {
         assert!(!Dtype::Bf16.is_poison(&0x7fff_u16.to_le_bytes()));
         assert!(!Dtype::F32.is_poison(&0x7fff_ffff_u32.to_le_bytes()));
         assert!(!Dtype::F8e4m3.is_poison(&[0x7f]) && !Dtype::F8e5m2.is_poison(&[0x7f]));
+        assert!([0x7e, 0xfe, 0xff].iter().all(|nan| !Dtype::F8e5m2.is_poison(&[*nan])));
     }
 
     #[test]

@@ -102,6 +102,72 @@ fn an_incumbent_that_fails_gives_a_caveat_and_the_candidate_is_measured() {
     }
 }
 
+/// Two workloads: in the second one the candidate waits, in the first one the incumbent does.
+const TWO_WORKLOADS: &str = r#"
+entry = "twice"
+dims = ["n"]
+[[tensor]]
+name = "x"
+role = "in"
+type = "f32"
+shape = ["n"]
+values = { normal = {} }
+[[tensor]]
+name = "y"
+role = "out"
+type = "f32"
+shape = ["n"]
+[tolerance.f32]
+[objective]
+measure = "time"
+aggregate = "arithmetic"
+[[workload]]
+dims = { n = 1000 }
+[[workload]]
+dims = { n = 100000 }
+"#;
+
+/// Waits for some microseconds where `waits` is true of `n`.
+fn twice(waits: &str) -> String {
+    format!(
+        "#include \"lab.h\"\n\
+         LAB_LAUNCH(twice) {{ launch.grid[0] = (dims.n + 255) / 256; launch.block[0] = 256; }}\n\
+         extern \"C\" __global__ void twice(const float* x, float* y, int n) {{\n\
+             long long began = clock64();\n\
+             if ({waits}) while (clock64() - began < 20000) {{}}\n\
+             int i = blockIdx.x * blockDim.x + threadIdx.x;\n\
+             if (i < n) y[i] = 2 * x[i];\n\
+         }}\n"
+    )
+}
+
+#[test]
+#[ignore = "needs a CUDA device: scripts/gpu-tests"]
+fn one_slower_workload_beside_a_faster_one_is_mixed() {
+    let folder = Folder::new(&[("problem.toml", TWO_WORKLOADS), ("reference.cu", &twice("false"))]);
+    let incumbent = folder.path().join("incumbent.cu");
+    std::fs::write(&incumbent, twice("n == 1000")).unwrap();
+    let judged = judge(&folder, &twice("n == 100000"), Some(&incumbent));
+    assert_eq!(speed(&judged).0, Speed::Mixed, "{}", judged.log);
+    let workloads = judged.report.workload_figures();
+    let of = |at: usize| (workloads[at].speed, workloads[at].ratio.map(|ratio| ratio.value > 1.0));
+    assert_eq!(of(0), (Some(Speed::Faster), Some(true)), "{}", judged.log);
+    assert_eq!(of(1), (Some(Speed::Slower), Some(false)), "{}", judged.log);
+    assert!(workloads.iter().all(|w| w.us.is_some_and(|us| us.low.is_some()) && w.incumbent_us.is_some()));
+    let worst = judged.report.workload_speeds().and_then(|speeds| speeds.worst).unwrap();
+    assert_eq!(worst.name, "n=100000");
+    judged.expect_in("worst_workload", "at=n=100000").expect_in("objective", "kernel_us");
+    let mean = workloads.iter().map(|w| w.us.unwrap().value).sum::<f64>() / 2.0;
+    assert!((judged.report.number("kernel_us").unwrap() / mean - 1.0).abs() < 2e-3, "{}", judged.log);
+
+    // The same kernel is the same in each workload.
+    std::fs::write(&incumbent, twice("n == 100000")).unwrap();
+    let same = judge(&folder, &twice("n == 100000"), Some(&incumbent));
+    let speeds = same.report.workload_speeds().unwrap_or_else(|| panic!("{}", same.log));
+    assert_eq!((speeds.faster, speeds.slower), (0, 0), "{}", same.log);
+    assert_ne!(speed(&same).0, Speed::Mixed);
+}
+
 /// A decode step on 54 workloads, by exactly the launches that were asked for.
 #[test]
 #[ignore = "needs a CUDA device: scripts/gpu-tests"]

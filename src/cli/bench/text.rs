@@ -115,6 +115,9 @@ fn what_to_do(project: &Project, state: &BenchState) -> Vec<String> {
         Some(Ended::NotJudged(why)) => {
             vec![format!("  not judged: {why}"), format!("  {done}; `lab bench{this} --resume` goes on")]
         }
+        None if BenchStore::new(&project.lab_dir).is_in_progress(number) => {
+            vec![format!("  {done}; it goes on in another process")]
+        }
         None if !state.is_complete() && state.bench.failed_run().is_none() => {
             vec![format!("  {done}; `lab bench{this} --resume` goes on, if the bytes are still the same")]
         }

@@ -1,6 +1,8 @@
 //! The head of the screen and the verdict: one word, one colour, one number, the change against the incumbent. While a
 //! run is in progress, its stage; the last verdict stays beside it.
 
+mod figures;
+
 use super::view_names::{ViewNames, view_names};
 use super::{action_for, big_letters};
 use crate::geometry::Button;
@@ -12,9 +14,9 @@ use crate::views::View;
 use crate::{format, theme::Theme};
 use lab_core::repo::Head;
 use lab_core::run::experiment::Status;
-use lab_core::run::verdict::{Change, Figure, Outcome};
+use lab_core::run::verdict::Outcome;
 use lab_core::run::{Reason, RunStart};
-use lab_protocol::report::{AggregateOf, Measure, Report, Speed, attribute};
+use lab_protocol::report::{Report, attribute};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -199,30 +201,11 @@ impl<'a> Banner<'a> {
         line
     }
 
-    /// What the run in progress has measured so far, with its interval.
-    fn so_far(&self) -> Option<Vec<Span<'static>>> {
-        let Running::Live(live) = &self.runs.running else { return None };
-        let theme = &self.appearance.theme;
-        let figure = Figure::so_far(&live.report, &self.setup.objective)?;
-        let Measure { value, low, high } = figure.measure;
-        let (value, ends) = format::measure(value, low.zip(high));
-        let ends = ends.map_or_else(String::new, |ends| format!(" {ends}"));
-        let mut line = vec![
-            Span::styled("so far  ", theme.quiet()),
-            Span::styled(value, theme.strong()),
-            Span::styled(format!("{ends} {}", unit_of(&figure)), theme.quiet()),
-        ];
-        if let Some(change) = Change::in_turns(&live.report, &self.setup.objective) {
-            line.push(Span::styled(format!("  {change}"), self.change_style(&change)));
-        }
-        Some(line)
-    }
-
     /// Which workloads are slower, a caveat, or what the verdict rests on.
     fn third_line(&self) -> Vec<Span<'static>> {
         let theme = &self.appearance.theme;
         let last = self.runs.last.as_ref().filter(|_| self.runs.is_idle());
-        if let Some(mixed) = last.and_then(mixed) {
+        if let Some(mixed) = last.and_then(figures::mixed) {
             return vec![Span::styled(format!("! {}", printable(&mixed)), theme.warn())];
         }
         if let Some(caveat) = self.report().and_then(|r| r.caveats().first()) {
@@ -325,50 +308,6 @@ impl<'a> Banner<'a> {
         self.runs.is_stale().then(|| Span::styled("  stale", self.appearance.theme.warn()))
     }
 
-    /// The figure and its change; of a run that did not pass, the reason.
-    fn figures(&self, last: &FinishedRun) -> Vec<Span<'static>> {
-        let theme = &self.appearance.theme;
-        let verdict = &last.verdict;
-        if verdict.outcome != Outcome::Pass {
-            return vec![Span::raw(printable(&verdict.why).into_owned())];
-        }
-        let mut line = Vec::new();
-        match verdict.figure(&self.setup.objective) {
-            Some(figure) => {
-                let style = if verdict.emulated { theme.quiet() } else { theme.strong() };
-                line.push(Span::styled(format::count(figure.measure.value), style));
-                line.push(Span::styled(format!(" {}", unit_of(&figure)), theme.quiet()));
-                if verdict.emulated {
-                    line.push(Span::styled(", which says nothing about a GPU", theme.quiet()));
-                }
-            }
-            None => line.push(Span::styled(format!("no {}", self.setup.objective), theme.warn())),
-        }
-        if let Some(change) = verdict.change {
-            line.push(Span::styled(format!("  {change}"), self.change_style(&change)));
-            // A kept kernel is the incumbent now; its change is against the one that it replaced.
-            let against = match (last.decided == Some(Status::Keep), change.speed) {
-                (true, _) => format!(" vs {} before", change.against()),
-                // The word for the speed already names the incumbent's side.
-                (false, Some(_)) => String::new(),
-                (false, None) => format!(" vs {}", change.against()),
-            };
-            line.push(Span::styled(against, theme.quiet()));
-        }
-        line
-    }
-
-    fn change_style(&self, change: &Change) -> Style {
-        let is_better = (change.ratio > 0.0) == (self.setup.goal == lab_core::config::Goal::Maximize);
-        match (change.speed, change.ratio) {
-            (Some(Speed::Same), _) | (None, 0.0) => self.appearance.theme.quiet(),
-            (Some(Speed::Faster), _) => self.appearance.theme.good(),
-            (Some(Speed::Slower | Speed::Undecided | Speed::Mixed), _) => self.appearance.theme.warn(),
-            (None, _) if is_better => self.appearance.theme.good(),
-            (None, _) => self.appearance.theme.warn(),
-        }
-    }
-
     /// Words that qualify the verdict, so that nothing depends on colour alone.
     fn tags(&self) -> Vec<Span<'static>> {
         let theme: &Theme = &self.appearance.theme;
@@ -442,21 +381,6 @@ impl<'a> Banner<'a> {
         }
         line
     }
-}
-
-/// The unit of a figure, as in `sps`, of several workloads with their aggregate: `sps (geometric mean of 54)`.
-fn unit_of(figure: &Figure) -> String {
-    let unit = printable(format::unit(&figure.objective)).into_owned();
-    match figure.aggregate {
-        Some(AggregateOf { aggregate, workloads }) => format!("{unit} ({} of {workloads})", aggregate.name()),
-        None => unit,
-    }
-}
-
-/// Which workloads are slower, if the result is mixed for that.
-fn mixed(last: &FinishedRun) -> Option<String> {
-    let is_mixed = last.verdict.change.is_some_and(|change| change.speed == Some(Speed::Mixed));
-    last.verdict.slower_workloads().filter(|_| is_mixed)
 }
 
 /// The device's name without its attributes: `NVIDIA H200` of `NVIDIA H200 emulated=1`.

@@ -23,8 +23,9 @@ pub const POISONS: [u32; 2] = [0x7fa5_7fa5, 0x7f9a_7f9a];
 /// of a type's range, which a kernel that saturates writes.
 pub const BYTE_POISONS: [u32; 2] = [0xa5a5_a5a5, 0x9a9a_9a9a];
 
-/// The patterns of outputs of 8-bit floats with a mantissa of two bits: NaNs. Conversions give the NaN `0x7f`.
-pub const FLOAT8_POISONS: [u32; 2] = [0x7d7d_7d7d, 0x7e7e_7e7e];
+/// The patterns of outputs of 8-bit floats with a mantissa of two bits: the two signalling NaNs. Conversions give the quiet ones,
+/// `0x7e` and `0x7f`, with either sign.
+pub const FLOAT8_POISONS: [u32; 2] = [0x7d7d_7d7d, 0xfdfd_fdfd];
 
 /// The pattern of a new buffer, one of [`POISONS`].
 pub const POISON: u32 = POISONS[0];

@@ -108,7 +108,8 @@ pub fn toml_error(path: &Path, text: &str, error: &toml::de::Error) -> Stop {
     Stop::Problem(message(path, text, error.span().map_or(0, |span| span.start), error.message()))
 }
 
-fn message(path: &Path, text: &str, start: usize, what: &str) -> String {
+/// A message at the line and column of a byte of the file at `path`, which has this text.
+pub fn message(path: &Path, text: &str, start: usize, what: &str) -> String {
     let (line, column) = line_and_column(text, start);
     format!("{}:{line}:{column}: error: {what}", path.display())
 }

@@ -27,9 +27,8 @@ const SIZE_LIMIT: u64 = 8 << 20;
 pub fn open(folder: &Path) -> Result<Box<dyn Problem>, Stop> {
     let path: PathBuf = folder.join("problem.toml");
     // The folder may be a stranger's, with a link to a device in place of the file.
-    let text = read_anywhere(&path, SIZE_LIMIT)
-        .and_then(|bytes| String::from_utf8(bytes).map_err(|e| io::Error::new(ErrorKind::InvalidData, e)))
-        .map_err(|error| unreadable(folder, &error))?;
+    let bytes = read_anywhere(&path, SIZE_LIMIT).map_err(|error| unreadable(folder, &error))?;
+    let text = String::from_utf8(bytes).map_err(|error| not_utf8(&path, &error))?;
     #[derive(serde::Deserialize)]
     struct Head {
         #[serde(default)]
@@ -44,6 +43,14 @@ pub fn open(folder: &Path) -> Result<Box<dyn Problem>, Stop> {
             Err(KeyError::new(what).within("kind").stop(&path, &text))
         }
     }
+}
+
+/// The place of the first byte that is not UTF-8.
+fn not_utf8(path: &Path, error: &std::string::FromUtf8Error) -> Stop {
+    let valid = error.utf8_error().valid_up_to();
+    let before = String::from_utf8_lossy(error.as_bytes().get(..valid).unwrap_or_default());
+    let what = "problem.toml cannot be read, because it is not UTF-8 text: save it as UTF-8";
+    Stop::Problem(key_error::message(path, &before, valid, what))
 }
 
 /// Why there is no problem in `folder`, and what to do.
@@ -62,9 +69,6 @@ fn unreadable(folder: &Path, error: &io::Error) -> Stop {
             "there is no problem.toml in {shown}, so it is unknown what the kernel must compute: write one \
              (kernels/README.md), or name another folder"
         ),
-        ErrorKind::InvalidData => {
-            format!("{shown}/problem.toml cannot be read, because it is not UTF-8 text: save it as UTF-8")
-        }
         _ => format!("{shown}/problem.toml cannot be read: {error}. Check the file and its permissions"),
     })
 }
@@ -90,8 +94,9 @@ mod tests {
         std::fs::write(folder.path().join("file"), "").unwrap();
         let file = error(&folder.path().join("file"));
         assert!(file.starts_with(&format!("{here}/file is not a folder: ")), "{file}");
-        std::fs::write(folder.path().join("problem.toml"), b"\xff").unwrap();
+        std::fs::write(folder.path().join("problem.toml"), b"# a comment\nname = \"\xff\"").unwrap();
         let bytes = error(folder.path());
+        assert!(bytes.starts_with(&format!("{here}/problem.toml:2:9: error: ")), "{bytes}");
         assert!(bytes.contains("problem.toml cannot be read, because it is not UTF-8"), "{bytes}");
     }
 }

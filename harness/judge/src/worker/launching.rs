@@ -1,24 +1,18 @@
 //! Modules, and launches of their kernels: finds the launch statement of an entry, runs it once for each set of
 //! dimensions, and turns what it asks for into the steps that the device runs.
 
-use super::launch_statement::{self, LIST_BYTES, Refused, SHAPE_BYTES, StatedLaunch, StatedMap, Statement};
-use super::memory::Memory;
+use super::launch_checks::{Device, build, check_shape, crash, encoded, explained, kernel_names};
+use super::launch_statement::{self, LIST_BYTES, Refused, SHAPE_BYTES, Statement};
 use super::messages::{WorkerFailure, missing_text};
 use super::scratch::ScratchPool;
-use super::tensor_maps::{self, Mapped, SCRATCH};
 use super::{BufferId, Launch, LaunchArg, Launched, LaunchedKernel, ModuleId};
-use lab_device::{
-    Arg, DeviceError, DeviceInfo, Driver, Entry, ExecutionOrder, MemoryRange, POISON, Shape, Step, Submission,
-};
+use lab_device::{Arg, DeviceError, Entry, ExecutionOrder, MemoryRange, POISON, Shape, Step, Submission};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 
 /// The name of the buffers for the result of launch statements, for messages.
 const STATEMENT: &str = "the launch statement's result";
-
-/// Most kernels of a module that a message names.
-const NAMED: usize = 20;
 
 /// A module as the judge knows it. `loaded` is the driver's number, which changes when the module is loaded anew.
 struct LoadedModule {
@@ -37,13 +31,6 @@ struct StatementKernel {
 struct Plan {
     statement: Statement,
     launched: Launched,
-}
-
-/// The device and its memory, which every call needs.
-pub struct Device<'a> {
-    pub driver: &'a mut dyn Driver,
-    pub memory: &'a mut Memory,
-    pub info: &'a DeviceInfo,
 }
 
 /// The modules of a worker, and what is known about their launches.
@@ -261,6 +248,12 @@ impl Launching {
         let found = self
             .statement_kernel(device, launch.module, &launch.entry)?
             .map_err(|missing| WorkerFailure::Build(missing_text(&launch.entry, &missing)))?;
+        if found.is_list
+            && self.entry(device, launch.module, &format!("lab_launch_{}", launch.entry))?.is_some()
+        {
+            let text = "there are two launch statements for {}: keep LAB_LAUNCH({}) or LAB_LAUNCHES({})";
+            return Err(WorkerFailure::Build(text.replace("{}", &launch.entry)));
+        }
         let (out, bytes) = self.run_statement(device, launch, found)?;
         let what = if found.is_list { "the launch list of" } else { "the launch statement of" };
         let what = format!("{what} {}", launch.entry);
@@ -358,115 +351,4 @@ fn args(device: &mut Device, launch: &Launch) -> Result<Vec<Arg>, DeviceError> {
         LaunchArg::Value(bytes) => Ok(bytes.clone()),
     };
     launch.args.iter().map(arg).collect()
-}
-
-/// The bytes of a tensor map. `scratch` are the address and the bytes of the scratch buffer.
-fn encoded(
-    device: &mut Device,
-    launch: &Launch,
-    asked: &StatedMap,
-    scratch: Option<(u64, u64)>,
-) -> Result<Arg, WorkerFailure> {
-    let refused = |why: &str| {
-        let what =
-            format!("the launch statement of {} asks for a tensor map of {}", launch.entry, asked.tensor);
-        crash(asked.line, &format!("{what}, which cannot be made: {why}"))
-    };
-    let tensor = launch.tensors.iter().find(|tensor| tensor.name == asked.tensor);
-    let (address, bytes) = match (tensor, scratch) {
-        (Some(tensor), _) => match launch.args.get(tensor.arg) {
-            Some(LaunchArg::Buffer(buffer)) => (device.memory.address(*buffer)?, tensor.bytes()),
-            _ => return Err(refused("it is not in memory")),
-        },
-        (None, Some(scratch)) if asked.tensor == SCRATCH => scratch,
-        (None, _) => {
-            let names: Vec<&str> = launch.tensors.iter().map(|tensor| tensor.name.as_str()).collect();
-            let list = names.join(", ");
-            return Err(refused(&format!(
-                "there is no such tensor. There are: {list}; \"{SCRATCH}\" is the buffer of a list with scratch_bytes"
-            )));
-        }
-    };
-    let map =
-        tensor_maps::complete(asked, &Mapped { address, bytes, tensor }).map_err(|why| refused(&why))?;
-    device.driver.tensor_map(&map).map_err(|error| match error {
-        DeviceError::Kernel(why) => refused(&why),
-        other => other.into(),
-    })
-}
-
-/// Refuses a shape that this device cannot launch.
-fn check_shape(
-    device: &mut Device,
-    entry: Entry,
-    stated: &StatedLaunch,
-    what: &str,
-) -> Result<(), WorkerFailure> {
-    let StatedLaunch { shape, line, .. } = stated;
-    let refuse = |asked: String| Err(crash(*line, &format!("{what} asks for {asked}")));
-    if let Some(asked) = launch_statement::refusal(shape, device.info.max_shared_bytes) {
-        return refuse(asked);
-    }
-    if device.info.emulated && shape.has_clusters() {
-        let text = format!(
-            "{what} asks for clusters of {:?} blocks, and thread block clusters cannot run on the cpu device: set \
-             launch.cluster under #ifndef LAB_CPU, and let the kernel do without clusters there",
-            shape.cluster
-        );
-        return Err(build(*line, &text));
-    }
-    if shape.cooperative && !shape.has_clusters() {
-        let (threads, blocks) = (launch_statement::threads(shape), launch_statement::blocks(shape));
-        let each = device.driver.blocks_per_sm(entry, threads as u32, shape.shared_bytes)?;
-        let fit = u64::from(each) * u64::from(device.info.sms);
-        if blocks > fit {
-            return refuse(format!(
-                "a cooperative grid of {blocks} blocks, but only {fit} fit on this device at once \
-                 ({each} on each of {} multiprocessors)",
-                device.info.sms
-            ));
-        }
-    }
-    Ok(())
-}
-
-/// The kernels of a module, as the end of a sentence.
-fn kernel_names(device: &mut Device, loaded: u32) -> Result<String, DeviceError> {
-    let mut names = device.driver.kernels(loaded)?;
-    names.retain(|name| !name.starts_with("lab_launch"));
-    names.sort();
-    let more = if names.len() > NAMED { ", …" } else { "" };
-    names.truncate(NAMED);
-    Ok(if names.is_empty() {
-        String::new()
-    } else {
-        format!(". Its kernels are: {}{more}", names.join(", "))
-    })
-}
-
-/// What a kernel of a list gets differs from what a single kernel gets, so an error of its parameters says so.
-fn explained(error: DeviceError, is_list: bool) -> WorkerFailure {
-    match error {
-        DeviceError::Kernel(text) if is_list && text.contains("its signature with the problem's") => {
-            let text = text.trim_end_matches('.');
-            WorkerFailure::Crash(format!(
-                "{text}. In a launch list each kernel takes the problem's parameters, then the scratch pointer, then its \
-                 tensor maps."
-            ))
-        }
-        other => other.into(),
-    }
-}
-
-/// A failure that belongs to a line of the source; line 0 is unknown.
-fn at_line(line: u32, text: &str) -> String {
-    if line == 0 { text.to_owned() } else { format!("line {line}: {text}") }
-}
-
-fn build(line: u32, text: &str) -> WorkerFailure {
-    WorkerFailure::Build(at_line(line, text))
-}
-
-fn crash(line: u32, text: &str) -> WorkerFailure {
-    WorkerFailure::Crash(at_line(line, text))
 }

@@ -6,6 +6,7 @@
 mod client;
 mod content;
 mod images;
+mod launch_checks;
 mod launch_statement;
 mod launching;
 mod left_behind;

@@ -1,6 +1,7 @@
 //! The worker's side: answers requests with a device.
 
-use super::launching::{Device, Launching};
+use super::launch_checks::Device;
+use super::launching::Launching;
 use super::memory::Memory;
 use super::messages::{WorkerAnswer, WorkerFailure, WorkerReply, WorkerRequest};
 use crate::process::framing::{self, FrameError};

@@ -54,7 +54,7 @@ pub fn complete(asked: &StatedMap, mapped: &Mapped) -> Result<TensorMap, String>
     for i in 1..rank {
         // As the tensor lies in memory: with another number of elements a row, its rows are still as long.
         let row = if rank == own.len() { own[i - 1] } else { extent[i - 1] };
-        let dense = stride[i - 1].checked_mul(row).unwrap_or(u64::MAX);
+        let dense = stride[i - 1].saturating_mul(row);
         stride.push(if asked.stride[i] == 0 { dense } else { asked.stride[i] });
     }
     if asked.stride[0] != 0 {

@@ -97,3 +97,11 @@ fn a_store_out_of_bounds_fails_the_workload_that_made_it() {
     judged.expect(Exit::Wrong);
     assert_eq!(outcomes(&judged), ["n=100 pass", "n=200 fail", "n=300 not_judged", "n=400 not_judged"]);
 }
+
+#[test]
+fn a_kernel_that_is_wrong_in_a_timed_launch_only_says_in_which_workload() {
+    // The checks of a workload make three launches, one in each order of threads.
+    let judged = benched("if (n == 300 && i == 0 && ++launches > 3) { y[0] = 0; return; }");
+    judged.expect(Exit::Wrong).expect_no_measure().expect_in("first_failure", "timed launch");
+    assert_eq!(outcomes(&judged), ["n=100 pass", "n=200 pass", "n=300 fail", "n=400 pass"]);
+}

@@ -91,9 +91,9 @@ fn copies_are_judged(columns: &Columns) {
     for left_out in [3, 1000] {
         let judged = copies(columns, &format!("i != {left_out}")).judge();
         judged.expect(Exit::Wrong).expect_in("first_failure", "never wrote y");
-        for i in 0..columns.len() {
+        for (i, column) in columns.iter().enumerate() {
             let unwritten = judged.value(&format!("y{i}_unwritten"));
-            assert!(!unwritten.starts_with("0 "), "{:?} in\n{}", columns[i], judged.log);
+            assert!(!unwritten.starts_with("0 "), "{column:?} in\n{}", judged.log);
         }
     }
 }

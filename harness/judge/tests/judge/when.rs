@@ -88,3 +88,19 @@ fn a_keep_that_draws_shapes_still_passes_every_workload() {
     }
     before_a_keep(&folder(drawn, 0)).expect(Exit::Passed).expect_in("workloads", "3 of=3 when=keep");
 }
+
+/// The caveat tells of them. No later occasion judges them either.
+#[test]
+fn a_workload_that_is_too_large_for_the_emulated_device_is_not_left_to_a_later_occasion() {
+    let large = "[[workload]]\ndims = { n = 1024 }\n[[workload]]\ndims = { n = 2048 }\nwhen = \"keep\"\n";
+    let problem = format!("cpu_max_cells = 1000\n{}\n{large}", toy::PROBLEM);
+    let folder = Folder::new(&[
+        ("problem.toml", &problem),
+        ("reference.cu", &toy::kernel(REFERENCE)),
+        ("kernel.cu", &kernel(0)),
+    ]);
+    let saved = at(&folder, When::Save);
+    let judged = saved.report.judged_workloads().unwrap();
+    assert_eq!(judged.judged, judged.of, "{}", saved.log);
+    assert!(saved.log.contains("cpu_max_cells leaves out the large ones"), "{}", saved.log);
+}

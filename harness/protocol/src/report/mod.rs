@@ -348,16 +348,18 @@ impl Report {
 
     /// The `key=value` pairs of each `workload:` line, in order.
     pub fn workloads(&self) -> Vec<Vec<(&str, &str)>> {
-        self.workloads
-            .iter()
-            .map(|line| line.split_whitespace().filter_map(|word| word.split_once('=')).collect())
-            .collect()
+        self.workloads.iter().map(|line| words(line)).collect()
     }
 
     /// The compiler messages in the log text, in order.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
+}
+
+/// The `key=value` words of a line.
+fn words(line: &str) -> workloads::Words<'_> {
+    line.split_whitespace().filter_map(|word| word.split_once('=')).collect()
 }
 
 #[cfg(test)]

@@ -11,6 +11,12 @@ pub const TIMES: [&str; 6] = ["kernel_us", "us", "time_us", "latency_us", "ms", 
 /// Keys of a workload's rate, the first that is there counts.
 pub const RATES: [&str; 6] = ["gbps", "gbs", "gflops", "tflops", "sps", "throughput_sps"];
 
+/// Most workloads of a run whose figures are read. A harness may print any number of lines.
+pub const MOST: usize = 1_000;
+
+/// Most words that name a workload.
+const NAMING: usize = 32;
+
 /// The words of one `workload:` line, in order.
 pub type Words<'r> = Vec<(&'r str, &'r str)>;
 
@@ -82,12 +88,28 @@ pub struct AggregateOf {
     pub workloads: usize,
 }
 
+impl AggregateOf {
+    /// Reads the attributes of a figure; `None` if it is the figure of a single workload.
+    pub fn of_value(value: &str) -> Option<AggregateOf> {
+        let aggregate = Aggregate::of_word(super::attribute(value, "aggregate")?)?;
+        let workloads = super::attribute(value, "workloads")?.parse().ok().filter(|count| *count > 1)?;
+        Some(AggregateOf { aggregate, workloads })
+    }
+}
+
+/// `geometric mean of 54`
+impl std::fmt::Display for AggregateOf {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} of {}", self.aggregate.name(), self.workloads)
+    }
+}
+
 /// How many of a problem's workloads a run judged, each in each of its types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JudgedWorkloads {
     /// Those that were judged.
     pub judged: usize,
-    /// All of them.
+    /// Those that the device can judge.
     pub of: usize,
     /// The last occasion whose workloads were asked for.
     pub when: When,
@@ -117,9 +139,9 @@ impl Report {
         Some(JudgedWorkloads { judged, of, when })
     }
 
-    /// What was measured of each workload, in the order of the lines.
+    /// What was measured of each workload, in the order of the lines; of at most [`MOST`].
     pub fn workload_figures(&self) -> Vec<Workload> {
-        let rows = self.workloads();
+        let rows: Vec<Words> = self.workloads.iter().take(MOST).map(|line| super::words(line)).collect();
         let named = named_words(&[&rows]);
         rows.iter().map(|words| Workload::of(words, named)).collect()
     }
@@ -145,15 +167,13 @@ impl Report {
 
     /// Which aggregate of how many workloads the figure of this key is; `None` of a single workload.
     pub fn aggregate_of(&self, key: &str) -> Option<AggregateOf> {
-        let value = self.value(key)?;
-        let aggregate = Aggregate::of_word(super::attribute(value, "aggregate")?)?;
-        let workloads = super::attribute(value, "workloads")?.parse().ok().filter(|count| *count > 1)?;
-        Some(AggregateOf { aggregate, workloads })
+        AggregateOf::of_value(self.value(key)?)
     }
 
     /// The verdict on the whole, given that on its aggregate: a slower workload makes it *mixed*.
     pub(super) fn of_whole(&self, aggregate: Speed) -> Speed {
-        let each: Vec<Speed> = self.workload_figures().iter().filter_map(|workload| workload.speed).collect();
+        let lines = self.workloads.iter().take(MOST);
+        let each: Vec<Speed> = lines.filter_map(|line| speed(&super::words(line))).collect();
         if each.len() < 2 { aggregate } else { Speed::of_whole(aggregate, &each) }
     }
 }
@@ -184,10 +204,16 @@ impl Workload {
             gbps: figure("gbps").or_else(|| figure("gbs")),
             gflops: figure("gflops"),
             ratio,
-            speed: value("speed").and_then(Speed::of_word).filter(|speed| *speed != Speed::Mixed),
+            speed: speed(words),
             correctness: value("correctness").map(str::to_owned),
         }
     }
+}
+
+/// The verdict on a workload's speed.
+fn speed(words: &Words) -> Option<Speed> {
+    let (_, word) = words.iter().find(|(key, _)| *key == "speed")?;
+    Speed::of_word(word).filter(|speed| *speed != Speed::Mixed)
 }
 
 /// The first `named` words of a workload, as in `rows=3 cols=257`.
@@ -207,11 +233,11 @@ pub fn named_words(runs: &[&[Words]]) -> usize {
     };
     let before = |words: &Words| words.iter().take_while(|(key, value)| !is_measured(key, value)).count();
     let all = || runs.iter().copied().flatten();
-    let named = all().map(before).min().unwrap_or(0);
+    let named = all().map(before).min().unwrap_or(0).min(NAMING);
     if named > 0 {
         return named;
     }
-    let most = all().map(Vec::len).max().unwrap_or(0);
+    let most = all().map(Vec::len).max().unwrap_or(0).min(NAMING);
     let tells = |count: &usize| {
         runs.iter().all(|of| {
             let mut names: Vec<String> = of.iter().map(|words| name(words, *count)).collect();
@@ -260,6 +286,22 @@ speed_ratio: 1.01 low=1.008 high=1.012
         {
             assert_eq!(judged(line), None, "{line}");
         }
+    }
+
+    #[test]
+    fn any_number_of_lines_and_words_is_read_in_time() {
+        let words: String = (0..1_000).map(|at| format!(" w{at}=1")).collect();
+        let line = format!("workload: us=1 speed=same{words}\n");
+        let mut report = Report::read(&line.repeat(50));
+        for n in 0..20_000 {
+            report.push_line(&format!("workload: us=1 n={n} speed=slower"));
+        }
+        report.push_line("speed_ratio: 1.1 low=1.0 high=1.2");
+        report.push_line("speed: faster");
+        let began = std::time::Instant::now();
+        assert_eq!((report.workload_count(), report.workload_figures().len()), (20_050, MOST));
+        assert_eq!(report.comparison().and_then(|c| c.speed), Some(Speed::Mixed));
+        assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::format;
 use crate::text::{fit, pad, pad_left, printable, width};
 use crate::theme::Theme;
 use crate::words::meaning_of_key;
-use lab_protocol::report::{Gate, Report, attribute, first_word, number};
+use lab_protocol::report::{AggregateOf, Gate, Report, attribute, first_word, number};
 use ratatui::text::{Line, Span};
 
 /// The built-in harness's key for the place of the first wrong value.
@@ -21,7 +21,7 @@ pub const FIRST_FAILURE: &str = "first_failure";
 const PROVENANCE: [&str; 5] = ["problem", "device", "compiler", "driver", "seed"];
 
 /// Result lines that only the pane Kernel as built shows.
-const BUILD_KEYS: [&str; 2] = ["launch", "device_uuid"];
+const BUILD_KEYS: [&str; 5] = ["launch", "device_uuid", "launched_as", "built_for", "scratch"];
 
 /// A line that is too long ends in `…`.
 pub fn fit_line(mut line: Line<'static>, columns: usize) -> Line<'static> {
@@ -207,14 +207,19 @@ pub fn provenance(report: &Report, theme: &Theme) -> Option<Line<'static>> {
     (!facts.is_empty()).then(|| Line::styled(format!("  {}", facts.join(" · ")), theme.quiet()))
 }
 
-/// The value of a result line: a number with its interval as `value  (low … high)`, anything else unchanged.
+/// The value of a result line: a number with its interval as `value  (low … high)`, and what it is of several workloads; of a
+/// count the number alone, or `3 of 54`; anything else unchanged.
 pub fn value_text(value: &str) -> String {
     let end = |name| attribute(value, name).and_then(number);
-    match (number(first_word(value)), end("low"), end("high")) {
-        (Some(value), Some(low), Some(high)) => {
-            let (value, ends) = format::measure(value, Some((low, high)));
-            format!("{value}  {}", ends.unwrap_or_default())
+    let Some(figure) = number(first_word(value)) else { return printable(value).into_owned() };
+    let ends = end("low").zip(end("high"));
+    match (AggregateOf::of_value(value), ends, attribute(value, "of")) {
+        (None, None, Some(of)) => format!("{} of {}", printable(first_word(value)), printable(of)),
+        (None, None, None) => printable(value).into_owned(),
+        (aggregate, ends, _) => {
+            let (figure, ends) = format::measure(figure, ends);
+            let aggregate = aggregate.map(|aggregate| aggregate.to_string());
+            [Some(figure), ends, aggregate].into_iter().flatten().collect::<Vec<_>>().join("  ")
         }
-        _ => printable(value).into_owned(),
     }
 }

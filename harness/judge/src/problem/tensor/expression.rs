@@ -22,8 +22,11 @@ impl Expression {
                 text.len()
             ));
         }
-        let parsed: FlatEx<f64> = exmex::parse(&written_out(text)?)
-            .map_err(|e| format!("'{text}' is not an expression: {}", e.msg()))?;
+        let parsed: FlatEx<f64> = exmex::parse(&written_out(text)?).map_err(|e| {
+            // The parser also shows its own structures.
+            let why = e.msg().split(", Operator {").next().unwrap_or_default();
+            format!("'{text}' is not an expression: {why}")
+        })?;
         if let Some(unknown) = parsed.var_names().iter().find(|v| !names.contains(&v.as_str())) {
             let hint = suggest(unknown, names);
             return Err(format!("'{text}' names '{unknown}', which is not a dimension{hint}"));
@@ -151,6 +154,8 @@ mod tests {
             "'rows * col' names 'col', which is not a dimension (did you mean 'cols'?)"
         );
         assert!(error("rows * ").starts_with("'rows * ' is not an expression: "));
+        let twice = error("rows +* 2");
+        assert!(twice.starts_with("'rows +* 2' is not an expression: ") && !twice.contains('{'), "{twice}");
         let half = Expression::parse("rows / 2", &["rows"]).unwrap();
         assert_eq!(
             half.extent(|_| 3.0).unwrap_err(),

@@ -39,6 +39,18 @@ pub enum InputValues {
 /// What is wrong with values: the key, from the innermost one, and why.
 pub type WrongValues = (Vec<&'static str>, String);
 
+/// The smallest f64 that is not below a whole number. Beyond 2⁵³ an f64 does not hold every one.
+fn not_below(number: i64) -> f64 {
+    let near = number as f64;
+    if (near as i128) < i128::from(number) { near.next_up() } else { near }
+}
+
+/// The largest f64 that is not above a whole number.
+fn not_above(number: i64) -> f64 {
+    let near = number as f64;
+    if (near as i128) > i128::from(number) { near.next_down() } else { near }
+}
+
 impl InputValues {
     /// Returns what is wrong with the numbers, for a tensor of this type and shape.
     pub fn check(&self, dtype: Dtype, shape: &[usize]) -> Result<(), WrongValues> {
@@ -99,7 +111,7 @@ impl InputValues {
             InputValues::Normal { .. } | InputValues::Permutation | InputValues::Npy(_) => None,
             InputValues::Uniform { low, high } => Some((*low, *high)),
             InputValues::Integers { low, high } | InputValues::Ascending { low, high } => {
-                Some((*low as f64, *high as f64))
+                Some((not_below(*low), not_above(*high)))
             }
             InputValues::Constant(value) => Some((value.as_f64(), value.as_f64())),
         }
@@ -197,7 +209,7 @@ fn article(dtype: Dtype) -> &'static str {
 }
 
 /// Returns an error if a whole number does not fit a type. Floats of 16 and 32 bits round it.
-fn fit<'a>(dtype: Dtype, key: &'a str, value: i64) -> Result<(), (&'a str, String)> {
+fn fit(dtype: Dtype, key: &'static str, value: i64) -> Result<(), (&'static str, String)> {
     let (least, largest) = match dtype.integers() {
         Some(ends) => ends,
         None if dtype.size() == 1 => (-(dtype.largest() as i64), dtype.largest() as i64),
@@ -237,6 +249,18 @@ fn permutation(cells: usize, rng: &mut ChaCha8Rng) -> Vec<i64> {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_range_of_large_whole_numbers_is_not_left_by_rounding() {
+        for (low, high) in
+            [(i64::MIN, i64::MAX), (1 << 53, (1 << 60) + 1), ((1 << 60) + 1, (1 << 61) - 1), (-7, 9)]
+        {
+            let range = super::InputValues::Integers { low, high }.range();
+            let (a, b) = range.unwrap_or_default();
+            assert!(a as i128 >= i128::from(low) && b as i128 <= i128::from(high), "{low} {high}: {a} {b}");
+            assert!(a <= b && (a - low as f64).abs() <= 256.0 && (b - high as f64).abs() <= 1024.0);
+        }
+    }
+
     use super::*;
 
     fn numbers(values: &InputValues, dtype: Dtype, shape: &[usize], seed: u64) -> Vec<f64> {

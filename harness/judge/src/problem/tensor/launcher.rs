@@ -47,7 +47,7 @@ pub fn draw(spec: &ProblemSpec, case: &Case, seed: u64, set: usize) -> Inputs {
         let label = format!("{seed} {} {} {set} {}", case.entry, case.label, tensor.name);
         let seed =
             blake3::hash(label.as_bytes()).as_bytes().first_chunk().map_or(0, |b| u64::from_le_bytes(*b));
-        tensor.draw(shaped, seed)
+        shaped.draw(seed)
     });
     inputs.collect()
 }

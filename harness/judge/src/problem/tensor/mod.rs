@@ -116,11 +116,10 @@ impl Problem for TensorProblem {
     }
 
     fn prepare(&mut self, cx: &mut ProblemContext, _worker: &mut Worker) -> Result<(), Stop> {
-        let limit = if cx.device.emulated { self.spec.cpu_max_cells } else { None };
-        let small = |case: &Case| limit.is_none_or(|limit| case.cells() <= limit);
         let cases = || self.spec.cases.iter().enumerate().filter(|(_, case)| case.when <= self.when);
         let asked = cases().count();
-        self.chosen = cases().filter(|(_, case)| small(case)).map(|(index, _)| index).collect();
+        self.chosen =
+            cases().filter(|(_, case)| self.fits(case, cx.device)).map(|(index, _)| index).collect();
         if self.chosen.is_empty() {
             let what = "cpu_max_cells leaves no workload for the emulated device: raise it";
             return Err(KeyError::new(what).within("cpu_max_cells").stop(&self.path(), &self.text));
@@ -281,10 +280,15 @@ impl Problem for TensorProblem {
 }
 
 impl TensorProblem {
-    /// Notes how many of the file's workloads, each in each of its types, were judged, and writes how many extremes their inputs
-    /// held.
+    /// Whether the device can judge a case: the emulated one leaves out the large ones, which a caveat says.
+    fn fits(&self, case: &Case, device: &DeviceInfo) -> bool {
+        !device.emulated || self.spec.cpu_max_cells.is_none_or(|most| case.cells() <= most)
+    }
+
+    /// Notes how many of the workloads that this device can judge, each in each of its types, were judged, and writes how many
+    /// extremes their inputs held.
     fn note_judged(&mut self, cx: &mut ProblemContext) -> Result<(), Stop> {
-        let is_workload = |case: &Case| case.origin == Origin::Workload;
+        let is_workload = |case: &Case| case.origin == Origin::Workload && self.fits(case, cx.device);
         let judged = self.chosen.iter().filter(|index| is_workload(&self.spec.cases[**index])).count();
         let of = self.spec.cases.iter().filter(|case| is_workload(case)).count();
         self.judged = Some(JudgedWorkloads { judged, of, when: self.when });

@@ -27,6 +27,9 @@ pub struct NpyArray {
 
 /// Reads `name` below the problem's folder. Links that lead out of the folder are not followed.
 pub fn read(folder: &Path, name: &str) -> Result<NpyArray, String> {
+    if name.is_empty() {
+        return Err("npy: name a file, as in npy = \"data/x.npy\"".into());
+    }
     let path = Path::new(name);
     if !path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
         return Err(format!("{name} is not below the problem's folder: put the file there"));
@@ -226,6 +229,7 @@ mod tests {
         let error = |name: &str| read(&inner, name).unwrap_err();
         assert!(error("../x.npy").contains("is not below the problem's folder"));
         assert!(error("/etc/passwd").contains("is not below the problem's folder"));
+        assert!(error("").contains("name a file"));
         assert_eq!(error("y.npy"), "there is no y.npy beside problem.toml: write it, as with numpy.save");
         std::os::unix::fs::symlink("../x.npy", inner.join("link.npy")).unwrap();
         assert!(error("link.npy").starts_with("link.npy cannot be read: "));

@@ -35,14 +35,6 @@ pub struct TensorSpec {
     pub role: TensorRole,
 }
 
-impl TensorSpec {
-    /// Draws the tensor's bytes for a case; `None` for an output. The same seed gives the same bytes.
-    pub fn draw(&self, shaped: &CaseTensor, seed: u64) -> Option<Vec<u8>> {
-        let values = shaped.values.as_ref()?;
-        Some(values.fill(shaped.dtype, &shaped.shape, seed))
-    }
-}
-
 /// How the kernel uses a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -99,6 +91,11 @@ pub struct CaseTensor {
 }
 
 impl CaseTensor {
+    /// Draws the tensor's bytes; `None` for an output. The same seed gives the same bytes.
+    pub fn draw(&self, seed: u64) -> Option<Vec<u8>> {
+        self.values.as_ref().map(|values| values.fill(self.dtype, &self.shape, seed))
+    }
+
     pub fn cells(&self) -> usize {
         self.shape.iter().product()
     }

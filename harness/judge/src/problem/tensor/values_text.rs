@@ -26,7 +26,7 @@ pub enum ValuesText {
 }
 
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a distribution, as in { mean = 0.0, std = 1.0 }")]
 pub struct NormalText {
     #[serde(default = "zero")]
     mean: NumberText,
@@ -35,7 +35,7 @@ pub struct NormalText {
 }
 
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a range, as in { low = 0, high = 9 }")]
 pub struct RangeText {
     low: NumberText,
     high: NumberText,

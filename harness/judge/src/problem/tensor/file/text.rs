@@ -111,7 +111,7 @@ pub(super) struct ScalarText {
 
 /// Each limit is a number or an expression.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a tolerance, as in { atol = 1e-3, rtol = 1e-3 }")]
 pub(super) struct ToleranceText {
     #[serde(default = "none")]
     pub atol: NumberText,

@@ -1,0 +1,129 @@
+//! What a launch statement asks for beside a shape that the device runs: tensor maps, and refusals with their line.
+
+use super::launch_statement::{self, StatedLaunch, StatedMap};
+use super::memory::Memory;
+use super::messages::WorkerFailure;
+use super::tensor_maps::{self, Mapped, SCRATCH};
+use super::{Launch, LaunchArg};
+use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry};
+
+/// Most kernels of a module that a message names.
+const NAMED: usize = 20;
+
+/// The device and its memory, which every call needs.
+pub struct Device<'a> {
+    pub driver: &'a mut dyn Driver,
+    pub memory: &'a mut Memory,
+    pub info: &'a DeviceInfo,
+}
+
+/// The bytes of a tensor map. `scratch` are the address and the bytes of the scratch buffer.
+pub fn encoded(
+    device: &mut Device,
+    launch: &Launch,
+    asked: &StatedMap,
+    scratch: Option<(u64, u64)>,
+) -> Result<Arg, WorkerFailure> {
+    let refused = |why: &str| {
+        let what =
+            format!("the launch statement of {} asks for a tensor map of {}", launch.entry, asked.tensor);
+        crash(asked.line, &format!("{what}, which cannot be made: {why}"))
+    };
+    let tensor = launch.tensors.iter().find(|tensor| tensor.name == asked.tensor);
+    let (address, bytes) = match (tensor, scratch) {
+        (Some(tensor), _) => match launch.args.get(tensor.arg) {
+            Some(LaunchArg::Buffer(buffer)) => (device.memory.address(*buffer)?, tensor.bytes()),
+            _ => return Err(refused("it is not in memory")),
+        },
+        (None, Some(scratch)) if asked.tensor == SCRATCH => scratch,
+        (None, _) => {
+            let names: Vec<&str> = launch.tensors.iter().map(|tensor| tensor.name.as_str()).collect();
+            let list = names.join(", ");
+            return Err(refused(&format!(
+                "there is no such tensor. There are: {list}; \"{SCRATCH}\" is the buffer of a list with scratch_bytes"
+            )));
+        }
+    };
+    let map =
+        tensor_maps::complete(asked, &Mapped { address, bytes, tensor }).map_err(|why| refused(&why))?;
+    device.driver.tensor_map(&map).map_err(|error| match error {
+        DeviceError::Kernel(why) => refused(&why),
+        other => other.into(),
+    })
+}
+
+/// Refuses a shape that this device cannot launch.
+pub fn check_shape(
+    device: &mut Device,
+    entry: Entry,
+    stated: &StatedLaunch,
+    what: &str,
+) -> Result<(), WorkerFailure> {
+    let StatedLaunch { shape, line, .. } = stated;
+    let refuse = |asked: String| Err(crash(*line, &format!("{what} asks for {asked}")));
+    if let Some(asked) = launch_statement::refusal(shape, device.info.max_shared_bytes) {
+        return refuse(asked);
+    }
+    if device.info.emulated && shape.has_clusters() {
+        let text = format!(
+            "{what} asks for clusters of {:?} blocks, and thread block clusters cannot run on the cpu device: set \
+             launch.cluster under #ifndef LAB_CPU, and let the kernel do without clusters there",
+            shape.cluster
+        );
+        return Err(build(*line, &text));
+    }
+    if shape.cooperative && !shape.has_clusters() {
+        let (threads, blocks) = (launch_statement::threads(shape), launch_statement::blocks(shape));
+        let each = device.driver.blocks_per_sm(entry, threads as u32, shape.shared_bytes)?;
+        let fit = u64::from(each) * u64::from(device.info.sms);
+        if blocks > fit {
+            return refuse(format!(
+                "a cooperative grid of {blocks} blocks, but only {fit} fit on this device at once \
+                 ({each} on each of {} multiprocessors)",
+                device.info.sms
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The kernels of a module, as the end of a sentence.
+pub fn kernel_names(device: &mut Device, loaded: u32) -> Result<String, DeviceError> {
+    let mut names = device.driver.kernels(loaded)?;
+    names.retain(|name| !name.starts_with("lab_launch"));
+    names.sort();
+    let more = if names.len() > NAMED { ", …" } else { "" };
+    names.truncate(NAMED);
+    Ok(if names.is_empty() {
+        String::new()
+    } else {
+        format!(". Its kernels are: {}{more}", names.join(", "))
+    })
+}
+
+/// What a kernel of a list gets differs from what a single kernel gets, so an error of its parameters says so.
+pub fn explained(error: DeviceError, is_list: bool) -> WorkerFailure {
+    match error {
+        DeviceError::Kernel(text) if is_list && text.contains("its signature with the problem's") => {
+            let text = text.trim_end_matches('.');
+            WorkerFailure::Crash(format!(
+                "{text}. In a launch list each kernel takes the problem's parameters, then the scratch pointer, then its \
+                 tensor maps."
+            ))
+        }
+        other => other.into(),
+    }
+}
+
+/// A failure that belongs to a line of the source; line 0 is unknown.
+fn at_line(line: u32, text: &str) -> String {
+    if line == 0 { text.to_owned() } else { format!("line {line}: {text}") }
+}
+
+pub fn build(line: u32, text: &str) -> WorkerFailure {
+    WorkerFailure::Build(at_line(line, text))
+}
+
+pub fn crash(line: u32, text: &str) -> WorkerFailure {
+    WorkerFailure::Crash(at_line(line, text))
+}
