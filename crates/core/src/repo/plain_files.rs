@@ -7,8 +7,8 @@ use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
 
 /// Files in git's folder.
-const OF_GIT: [&str; 6] =
-    ["HEAD", "index", "packed-refs", "info/attributes", "info/exclude", "objects/info/alternates"];
+const OF_GIT: [&str; 5] =
+    ["HEAD", "packed-refs", "info/attributes", "info/exclude", "objects/info/alternates"];
 
 /// Files of the work tree, in its root and in each folder down to the kernel.
 const OF_FOLDERS: [&str; 2] = [".gitattributes", ".gitignore"];
