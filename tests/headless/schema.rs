@@ -1,8 +1,10 @@
 //! A validator for the part of JSON Schema (2020-12) that docs/json.schema.json uses. It refuses a keyword that it does not
 //! know.
 
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::LazyLock;
 
 static SCHEMA: LazyLock<Value> =
@@ -112,4 +114,60 @@ fn is_of_type(value: &Value, wanted: &str) -> bool {
         "object" => value.is_object(),
         other => panic!("the type {other} is unknown here"),
     }
+}
+
+/// JSON in which no object has a key twice. serde_json takes the last of two, so a definition that a merge wrote twice would
+/// be half lost without a word.
+struct UniqueKeys;
+
+impl<'de> Deserialize<'de> for UniqueKeys {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(UniqueKeys)
+    }
+}
+
+impl<'de> Visitor<'de> for UniqueKeys {
+    type Value = UniqueKeys;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_unit<E>(self) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self, A::Error> {
+        while items.next_element::<UniqueKeys>()?.is_some() {}
+        Ok(self)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self, A::Error> {
+        let mut keys = BTreeSet::new();
+        while let Some((key, _)) = entries.next_entry::<String, UniqueKeys>()? {
+            if !keys.insert(key.clone()) {
+                return Err(serde::de::Error::custom(format!("the key {key} is there twice")));
+            }
+        }
+        Ok(self)
+    }
+}
+
+#[test]
+fn the_schema_has_each_key_once() {
+    let read = |text: &str| serde_json::from_str::<UniqueKeys>(text).map(drop);
+    assert!(read("{\"a\": [{\"b\": 1, \"b\": 2}]}").is_err());
+    read(include_str!("../../docs/json.schema.json")).unwrap();
 }

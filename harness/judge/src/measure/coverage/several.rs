@@ -94,7 +94,7 @@ fn all_intervals_hold_the_truth_and_no_word_is_wrong() {
                 let (mut held, mut right, mut blocks) = (0, 0, 0);
                 for seed in 0..MEASUREMENTS {
                     // A turn of many workloads takes long, so there are few blocks.
-                    let measured = measured(seed, &slower, 0.001 * count as f64, shared, own);
+                    let measured = measured(seed, &slower, 0.001 * count as f64, *shared, *own);
                     let holds = |(found, slower): (&WorkloadSpeed, &f64)| {
                         let (low, high) = found.interval.unwrap();
                         // The end that a verdict gave an interval is the threshold itself.
@@ -140,7 +140,7 @@ fn a_slower_workload_among_faster_ones_is_found() {
     slower[7] = 1.05;
     let found = (0..100).filter(|seed| {
         let own: Kind = || normal(3e-3);
-        let measured = measured(*seed, &slower, 0.010, &CALM, &own);
+        let measured = measured(*seed, &slower, 0.010, CALM, own);
         let each: Vec<Speed> = measured.found.iter().map(|found| found.speed).collect();
         each[7] == Speed::Slower && Speed::of_whole(Speed::Faster, &each) == Speed::Mixed
     });
