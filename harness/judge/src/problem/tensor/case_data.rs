@@ -107,8 +107,7 @@ pub fn draw(
     let drawn = which.into_iter().map(|which| set(spec, case, &planted, seed, which));
     let (sets, planted): (Vec<Inputs>, Vec<Vec<Placed>>) = drawn.unzip();
     let mut data = CaseData { sets, expected: Vec::new(), after_steps: Vec::new(), planted };
-    for inputs in &data.sets {
-        let Expected { outputs, after_steps } = reference.expect(spec, index, inputs)?;
+    for Expected { outputs, after_steps } in reference.expect(spec, index, &data.sets)? {
         data.expected.push(outputs);
         data.after_steps.extend(after_steps);
     }

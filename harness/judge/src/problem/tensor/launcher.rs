@@ -59,6 +59,8 @@ pub struct CaseLauncher {
     /// The index of the case among the spec's.
     index: usize,
     sets: Vec<SetBuffers>,
+    /// All sets of inputs have the buffers of the first.
+    shares_buffers: bool,
 }
 
 /// The buffers of one set, in the order of the spec's tensors.
@@ -102,12 +104,36 @@ impl CaseLauncher {
         worker: &mut Worker,
         sets: &[Inputs],
     ) -> Result<Self, Stop> {
-        let mut launcher = CaseLauncher { spec: spec.clone(), index, sets: Vec::new() };
+        let mut launcher =
+            CaseLauncher { spec: spec.clone(), index, sets: Vec::new(), shares_buffers: false };
         for set in sets {
             let buffers = launcher.buffers(worker, set)?;
             launcher.sets.push(buffers);
         }
         Ok(launcher)
+    }
+
+    /// As [`CaseLauncher::set_up`], with one set of buffers for all sets: each launch uploads its inputs anew. For many small sets
+    /// that takes a part of the time, and no two of them can be launched without a preparation in between.
+    pub fn set_up_shared(
+        spec: &Rc<ProblemSpec>,
+        index: usize,
+        worker: &mut Worker,
+        sets: &[Inputs],
+    ) -> Result<Self, Stop> {
+        let first = &sets[..sets.len().min(1)];
+        let launcher = CaseLauncher::set_up(spec, index, worker, first)?;
+        Ok(CaseLauncher { shares_buffers: true, ..launcher })
+    }
+
+    /// Whether all sets of inputs have the same buffers.
+    pub fn shares_buffers(&self) -> bool {
+        self.shares_buffers
+    }
+
+    /// The number of the buffers that a set has.
+    fn place(&self, set: usize) -> usize {
+        if self.shares_buffers { 0 } else { set }
     }
 
     fn buffers(&self, worker: &mut Worker, set: &Inputs) -> Result<SetBuffers, Stop> {
@@ -151,7 +177,7 @@ impl CaseLauncher {
 
     /// The buffers that the kernel reads and must not change, of this set.
     pub fn inputs_of(&self, set: usize) -> impl Iterator<Item = BufferId> + '_ {
-        self.sets[set].0.iter().filter_map(|buffer| match buffer {
+        self.sets[self.place(set)].0.iter().filter_map(|buffer| match buffer {
             TensorBuffer::Input(id) => Some(*id),
             TensorBuffer::Output(_) => None,
         })
@@ -159,7 +185,7 @@ impl CaseLauncher {
 
     /// The buffers that the kernel writes, of this set.
     pub fn outputs_of(&self, set: usize) -> impl Iterator<Item = BufferId> + '_ {
-        self.sets[set].0.iter().filter_map(|buffer| match buffer {
+        self.sets[self.place(set)].0.iter().filter_map(|buffer| match buffer {
             TensorBuffer::Output(id) => Some(*id),
             TensorBuffer::Input(_) => None,
         })
@@ -170,10 +196,13 @@ impl CaseLauncher {
     pub fn prepare(&self, worker: &mut Worker, sets: &[usize], contents: &[Inputs]) -> Result<(), Stop> {
         let mut poisoned = Vec::new();
         for set in sets {
-            for (buffer, content) in self.sets[*set].0.iter().zip(&contents[*set]) {
+            for (buffer, content) in self.sets[self.place(*set)].0.iter().zip(&contents[*set]) {
                 match (buffer, content) {
                     (TensorBuffer::Output(id), Some(content)) => worker.write(*id, content)?,
                     (TensorBuffer::Output(id), None) => poisoned.push(*id),
+                    (TensorBuffer::Input(id), Some(content)) if self.shares_buffers => {
+                        worker.write_input(*id, content)?;
+                    }
                     (TensorBuffer::Input(_), _) => {}
                 }
             }
@@ -184,7 +213,7 @@ impl CaseLauncher {
     /// The launch of `module`'s kernel on this set.
     pub fn launch_of(&self, module: ModuleId, set: usize, order: ExecutionOrder) -> Launch {
         let mut args: Vec<LaunchArg> =
-            self.sets[set].0.iter().map(|buffer| LaunchArg::Buffer(buffer.id())).collect();
+            self.sets[self.place(set)].0.iter().map(|buffer| LaunchArg::Buffer(buffer.id())).collect();
         args.extend(self.case().scalars.iter().map(|bytes| LaunchArg::Value(bytes.clone())));
         args.extend(self.case().dims.iter().map(|n| LaunchArg::Value(n.to_le_bytes().to_vec())));
         let dims = self.case().dims.iter().flat_map(|n| n.to_le_bytes()).collect();
@@ -235,7 +264,7 @@ impl CaseLauncher {
         contents: &[Inputs],
         order: ExecutionOrder,
     ) -> Result<f64, Stop> {
-        let buffers = self.sets[set].0.iter().zip(&contents[set]);
+        let buffers = self.sets[self.place(set)].0.iter().zip(&contents[set]);
         let pure = buffers.filter_map(|(buffer, content)| match (buffer, content) {
             (TensorBuffer::Output(id), None) => Some(*id),
             _ => None,
@@ -246,7 +275,7 @@ impl CaseLauncher {
 
     /// What the last launch on this set wrote, and the patterns that its outputs held before.
     pub fn written(&self, worker: &mut Worker, set: usize, contents: &Inputs) -> Result<Written, Stop> {
-        let buffers = self.sets[set].0.iter().zip(contents);
+        let buffers = self.sets[self.place(set)].0.iter().zip(contents);
         let pattern = |(buffer, content): (&TensorBuffer, &Option<Vec<u8>>)| match (buffer, content) {
             (TensorBuffer::Output(id), None) => worker.last_poison(*id),
             _ => None,
@@ -261,7 +290,7 @@ impl CaseLauncher {
             TensorBuffer::Output(id) => worker.read(*id).map(Some),
             TensorBuffer::Input(_) => Ok(None),
         };
-        self.sets[set].0.iter().map(output).collect()
+        self.sets[self.place(set)].0.iter().map(output).collect()
     }
 
     /// Frees every buffer.

@@ -265,7 +265,9 @@ impl Problem for TensorProblem {
             let case = &self.spec.cases[*index];
             let sets = vec![case_data::first_set(&self.spec, case, cx.device, cx.seed)];
             let expected = match &mut self.reference {
-                Some(reference) => vec![reference.expect(&self.spec, *index, &sets[0])?.outputs],
+                Some(reference) => {
+                    reference.expect(&self.spec, *index, &sets)?.into_iter().map(|of| of.outputs).collect()
+                }
                 None => Vec::new(),
             };
             let drawn = CaseData { sets, expected, after_steps: Vec::new(), planted: vec![Vec::new()] };
@@ -337,7 +339,7 @@ impl TensorProblem {
                 if drawn.sets.is_empty() || check.tally.breached() {
                     continue;
                 }
-                let launcher = CaseLauncher::set_up(&self.spec, index, worker, &drawn.sets)?;
+                let launcher = CaseLauncher::set_up_shared(&self.spec, index, worker, &drawn.sets)?;
                 check.run(&launcher, drawn, None, least, cx, worker)?;
                 launcher.take_down(worker)?;
             }

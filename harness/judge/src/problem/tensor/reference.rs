@@ -41,40 +41,61 @@ impl ReferenceKernel {
         Ok(ReferenceKernel { source, worker, module })
     }
 
-    /// Returns what launches on these inputs must write. Returns [`Stop::Problem`] if the reference crashes, breaks a
-    /// rule or leaves a cell unwritten.
+    /// Returns what launches on each of these sets of inputs must write. Returns [`Stop::Problem`] if the reference crashes,
+    /// breaks a rule or leaves a cell unwritten.
     pub fn expect(
         &mut self,
         spec: &Rc<ProblemSpec>,
         index: usize,
-        inputs: &Inputs,
-    ) -> Result<Expected, Stop> {
+        sets: &[Inputs],
+    ) -> Result<Vec<Expected>, Stop> {
         let source = self.source.clone();
-        self.launches(spec, index, inputs).map_err(|stop| as_problem(&source, stop))
+        self.all_launches(spec, index, sets).map_err(|stop| as_problem(&source, stop))
     }
 
-    fn launches(&mut self, spec: &Rc<ProblemSpec>, index: usize, inputs: &Inputs) -> Result<Expected, Stop> {
-        let (worker, module) = (&mut self.worker, self.module);
-        let (sets, case) = (std::slice::from_ref(inputs), &spec.cases[index]);
-        let launcher = CaseLauncher::set_up(spec, index, worker, sets)?;
+    fn all_launches(
+        &mut self,
+        spec: &Rc<ProblemSpec>,
+        index: usize,
+        sets: &[Inputs],
+    ) -> Result<Vec<Expected>, Stop> {
+        if sets.is_empty() {
+            return Ok(Vec::new());
+        }
+        let launcher = CaseLauncher::set_up_shared(spec, index, &mut self.worker, sets)?;
+        let expected: Vec<Expected> =
+            (0..sets.len()).map(|set| self.launches(&launcher, sets, set, spec)).collect::<Result<_, _>>()?;
+        launcher.take_down(&mut self.worker)?;
+        Ok(expected)
+    }
+
+    fn launches(
+        &mut self,
+        launcher: &CaseLauncher,
+        sets: &[Inputs],
+        set: usize,
+        spec: &ProblemSpec,
+    ) -> Result<Expected, Stop> {
+        let (worker, module, case) = (&mut self.worker, self.module, launcher.case());
+        let inputs = &sets[set];
         let mut other = None;
         if spec.needs_two_launches(case) {
-            launcher.launch(worker, module, 0, sets, ExecutionOrder::Forward)?;
-            other = Some(launcher.written(worker, 0, inputs)?);
+            launcher.launch(worker, module, set, sets, ExecutionOrder::Forward)?;
+            other = Some(launcher.written(worker, set, inputs)?);
         }
-        launcher.launch(worker, module, 0, sets, ExecutionOrder::Forward)?;
-        let written = launcher.written(worker, 0, inputs)?;
+        launcher.launch(worker, module, set, sets, ExecutionOrder::Forward)?;
+        let written = launcher.written(worker, set, inputs)?;
         let mut after_steps = None;
         if spec.steps > 1 {
             for _ in 1..spec.steps {
-                launcher.launch_again(worker, module, 0, sets, ExecutionOrder::Forward)?;
+                launcher.launch_again(worker, module, set, sets, ExecutionOrder::Forward)?;
             }
-            after_steps = Some(launcher.written(worker, 0, inputs)?);
+            after_steps = Some(launcher.written(worker, set, inputs)?);
         }
+        // Before the inputs of the next set lie over a change of these.
         if let Some(breach) = worker.breaches()?.first() {
             return Err(Stop::Crash(launcher.describe(breach)));
         }
-        launcher.take_down(worker)?;
         require_written(spec, case, &written, other.as_ref())?;
         if let Some(written) = &after_steps {
             require_written(spec, case, written, None)?;
