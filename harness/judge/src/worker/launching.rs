@@ -326,10 +326,11 @@ impl Launching {
         for (number, stated) in (1..).zip(&statement.launches) {
             let Some(entry) = self.entry(device, module, &stated.entry)? else {
                 let names = kernel_names(device, self.module(module)?.loaded)?;
+                // A name with a line break must not cut the message.
+                let named = stated.entry.escape_debug().to_string();
                 let text = format!(
-                    "{what} names the kernel '{}' as its launch {number}, and the source has no extern \"C\" __global__ \
-                     void {}(…){names}",
-                    stated.entry, stated.entry
+                    "{what} names the kernel '{named}' as its launch {number}, and the source has no extern \"C\" __global__ \
+                     void {named}(…){names}"
                 );
                 return Err(build(stated.line, &text));
             };

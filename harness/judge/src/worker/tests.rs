@@ -461,6 +461,9 @@ fn a_list_that_no_device_runs_is_refused_with_the_line() {
     let unknown = refused(encoding::list(0, false, 2, &of_entries(&["a", "c"])));
     let words = "line 5: the launch list of l names the kernel 'c' as its launch 2";
     assert!(matches!(&unknown, Stop::Build(text) if text.starts_with(words)), "{unknown}");
+    let broken = refused(encoding::list(0, false, 1, &of_entries(&["c\nd"])));
+    let words = "names the kernel 'c\\nd' as its launch 1, and the source has no extern \"C\" __global__ void c\\nd(…)";
+    assert!(matches!(&broken, Stop::Build(text) if text.contains(words)), "{broken}");
     let name = refused(encoding::list(0, false, 1, &of_entries(&["x".repeat(128).as_str()])));
     assert!(
         matches!(&name, Stop::Build(text) if text.contains("a kernel whose name has more than 127 letters")),

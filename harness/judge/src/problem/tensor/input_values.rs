@@ -36,6 +36,10 @@ pub enum InputValues {
     Npy(Arc<NpyArray>),
 }
 
+/// So many standard deviations from the mean are within the range of the type. One number in 16,000 is farther away; it
+/// becomes the largest one.
+const DEVIATIONS: f64 = 4.0;
+
 /// What is wrong with values: the key, from the innermost one, and why.
 pub type WrongValues = (Vec<&'static str>, String);
 
@@ -78,6 +82,12 @@ impl InputValues {
             InputValues::Uniform { low, high } if Uniform::new(*low, *high).is_err() => {
                 wrong(&["high", "uniform"], "uniform needs a range high - low that is finite")
             }
+            InputValues::Uniform { low, high } => fit_float(dtype, "low", *low)
+                .and(fit_float(dtype, "high", *high))
+                .map_err(|(end, what)| (vec![end, "uniform"], what)),
+            InputValues::Normal { mean, std } => fit_float(dtype, "mean", *mean)
+                .and(fit_normal(dtype, *mean, *std))
+                .map_err(|(key, what)| (vec![key, "normal"], what)),
             InputValues::Integers { low, high } => whole("integers", *low, *high),
             InputValues::Ascending { low, high } => whole("ascending", *low, *high),
             InputValues::Permutation => {
@@ -100,8 +110,10 @@ impl InputValues {
                 &["constant"],
                 &format!("{value} is not a whole number, which {} {dtype} needs", article(dtype)),
             ),
+            InputValues::Constant(CellValue::Float(value)) => {
+                fit_float(dtype, "constant", *value).map_err(|(key, what)| (vec![key], what))
+            }
             InputValues::Npy(array) => array.check(dtype, shape).map_err(|what| (vec!["npy"], what)),
-            InputValues::Normal { .. } | InputValues::Uniform { .. } | InputValues::Constant(_) => Ok(()),
         }
     }
 
@@ -181,7 +193,9 @@ impl InputValues {
         match self {
             InputValues::Constant(value) => each(&mut || *value),
             InputValues::Normal { mean, std } => match Normal::new(*mean, *std) {
-                Ok(normal) => each(&mut || CellValue::Float(normal.sample(rng))),
+                Ok(normal) => each(&mut || {
+                    CellValue::Float(normal.sample(rng).clamp(-dtype.largest(), dtype.largest()))
+                }),
                 Err(_) => each(&mut || CellValue::Float(StandardNormal.sample(rng))),
             },
             InputValues::Uniform { low, high } => match Uniform::new(*low, *high) {
@@ -208,16 +222,45 @@ fn article(dtype: Dtype) -> &'static str {
     }
 }
 
-/// Returns an error if a whole number does not fit a type. Floats of 16 and 32 bits round it.
+/// Returns an error if a whole number does not fit a type. Floats round it.
 fn fit(dtype: Dtype, key: &'static str, value: i64) -> Result<(), (&'static str, String)> {
+    // An f32 and a bf16 reach beyond every i64.
+    let of_float = (-(dtype.largest() as i64), dtype.largest() as i64);
     let (least, largest) = match dtype.integers() {
         Some(ends) => ends,
-        None if dtype.size() == 1 => (-(dtype.largest() as i64), dtype.largest() as i64),
+        None if dtype.largest() < i64::MAX as f64 => of_float,
         None => return Ok(()),
     };
     match (least..=largest).contains(&value) {
         true => Ok(()),
         false => Err((key, format!("{value} does not fit {dtype}, which goes from {least} to {largest}"))),
+    }
+}
+
+/// Returns an error if a number is beyond the largest finite one of a float. In a cell it would be an infinity or the largest
+/// number, before which results hide: twice an infinity is the same infinity.
+fn fit_float(dtype: Dtype, key: &'static str, value: f64) -> Result<(), (&'static str, String)> {
+    let largest = dtype.largest();
+    match value.abs() <= largest {
+        true => Ok(()),
+        false => {
+            Err((key, format!("{value:e} does not fit {dtype}, which goes from -{largest} to {largest}")))
+        }
+    }
+}
+
+/// Returns an error if a normal distribution leaves the range of a float more than hardly ever.
+fn fit_normal(dtype: Dtype, mean: f64, std: f64) -> Result<(), (&'static str, String)> {
+    let (largest, reach) = (dtype.largest(), mean.abs() + DEVIATIONS * std);
+    match reach <= largest {
+        true => Ok(()),
+        false => {
+            let what = format!(
+                "its numbers do not fit {dtype}, which goes from -{largest} to {largest}: \
+                 |mean| + {DEVIATIONS} std must not be more"
+            );
+            Err(("std", what))
+        }
     }
 }
 
@@ -358,11 +401,40 @@ mod tests {
         );
         assert_eq!(why(&InputValues::Permutation, Dtype::U8, &[2, 256]), "");
         assert!(why(&InputValues::Permutation, Dtype::Bf16, &[1000]).contains("counts to 256"));
+        let far = InputValues::Integers { low: 0, high: 65_505 };
+        assert!(
+            why(&far, Dtype::F16, &[1]).contains("65505 does not fit f16, which goes from -65504 to 65504")
+        );
+        assert_eq!(why(&far, Dtype::Bf16, &[1]), "");
         let half = InputValues::Constant(CellValue::Float(0.5));
         assert!(why(&half, Dtype::I8, &[1]).contains("0.5 is not a whole number, which an i8 needs"));
         let two = InputValues::Constant(CellValue::Integer(2));
         assert!(why(&two, Dtype::Bool, &[1]).contains("2 does not fit bool, which goes from 0 to 1"));
         let normal = InputValues::Normal { mean: 0.0, std: 1.0 };
         assert!(why(&normal, Dtype::Bool, &[1]).contains("a bool tensor takes integers"));
+    }
+
+    #[test]
+    fn floats_beyond_the_range_of_a_type_are_refused() {
+        let constant = |value| InputValues::Constant(CellValue::Float(value));
+        assert_eq!(
+            why(&constant(-1e5), Dtype::F16, &[1]),
+            "[\"constant\"] -1e5 does not fit f16, which goes from -65504 to 65504"
+        );
+        assert!(why(&constant(1e39), Dtype::F32, &[1]).contains("1e39 does not fit f32"));
+        assert!(why(&constant(449.0), Dtype::F8e4m3, &[1]).contains("from -448 to 448"));
+        assert_eq!(why(&constant(57_344.0), Dtype::F8e5m2, &[1]), "");
+        assert_eq!(why(&constant(f32::MIN.into()), Dtype::F32, &[1]), "");
+        let range = InputValues::Uniform { low: -1000.0, high: 7.0 };
+        assert!(why(&range, Dtype::F8e4m3, &[1]).starts_with("[\"low\", \"uniform\"] -1e3 does not fit"));
+        assert_eq!(why(&range, Dtype::F8e5m2, &[1]), "");
+        let normal = |mean, std| InputValues::Normal { mean, std };
+        assert!(why(&normal(1e39, 1.0), Dtype::Bf16, &[1]).starts_with("[\"mean\", \"normal\"] 1e39"));
+        let wide = why(&normal(8.0, 111.0), Dtype::F8e4m3, &[1]);
+        assert!(wide.starts_with("[\"std\", \"normal\"] its numbers do not fit f8e4m3"), "{wide}");
+        assert_eq!(why(&normal(8.0, 110.0), Dtype::F8e4m3, &[1]), "");
+        // What is farther away all the same stays finite.
+        let drawn = numbers(&normal(0.0, 1e5), Dtype::F16, &[1000], 3);
+        assert!(drawn.iter().all(|value| value.is_finite()) && drawn.contains(&65_504.0));
     }
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// As in `values = { normal = { std = 0.5 } }`. Every bound may be an expression.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[serde(try_from = "ValuesKeys")]
 pub enum ValuesText {
     Normal(NormalText),
     Uniform(RangeText),
@@ -23,6 +23,43 @@ pub enum ValuesText {
     Constant(NumberText),
     /// A path below the problem's folder.
     Npy(String),
+}
+
+/// The keys of `values`, of which one must be there.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "values, as in { normal = { std = 1.0 } } or { constant = 1.0 }")]
+struct ValuesKeys {
+    normal: Option<NormalText>,
+    uniform: Option<RangeText>,
+    integers: Option<RangeText>,
+    ascending: Option<RangeText>,
+    permutation: Option<bool>,
+    constant: Option<NumberText>,
+    npy: Option<String>,
+}
+
+impl TryFrom<ValuesKeys> for ValuesText {
+    type Error = String;
+
+    fn try_from(keys: ValuesKeys) -> Result<Self, String> {
+        let found = [
+            keys.normal.map(ValuesText::Normal),
+            keys.uniform.map(ValuesText::Uniform),
+            keys.integers.map(ValuesText::Integers),
+            keys.ascending.map(ValuesText::Ascending),
+            keys.permutation.map(ValuesText::Permutation),
+            keys.constant.map(ValuesText::Constant),
+            keys.npy.map(ValuesText::Npy),
+        ];
+        let found: Vec<ValuesText> = found.into_iter().flatten().collect();
+        let number = found.len();
+        <[ValuesText; 1]>::try_from(found).map(|[values]| values).map_err(|_| {
+            format!(
+                "values have exactly one of normal, uniform, integers, ascending, permutation, constant and npy, \
+                 and these have {number}"
+            )
+        })
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]
