@@ -108,7 +108,7 @@ impl TrailerArgs {
 pub fn keep(options: &KeepArgs) -> Result<ExitCode> {
     let Opened { project, mut index, run, message } = options.opened()?;
     let json = options.json.json;
-    Ok(report(&project, run, checked_keep(&project, &mut index, run, &message, json)?, json))
+    Ok(report(&project, run, checked_keep(&project, &mut index, run, &message, json, false)?, json))
 }
 
 pub fn discard(options: &DiscardArgs) -> Result<ExitCode> {
@@ -124,6 +124,7 @@ fn checked_keep(
     run: Option<RunId>,
     message: &Message,
     json: bool,
+    by_rule: bool,
 ) -> Result<std::result::Result<Decided, Refusal>> {
     let control = Arc::new(Control::new()?);
     super::interrupt::end_on_signals(control.clone())?;
@@ -132,7 +133,7 @@ fn checked_keep(
             say_batch(&batch);
         }
     };
-    let mut asked = RunContext { control: &control, program: own_program(), tell: &mut tell };
+    let mut asked = RunContext { control: &control, program: own_program(), tell: &mut tell, by_rule };
     Ok(decide::keep(project, index, run, message, &mut asked))
 }
 
@@ -201,12 +202,13 @@ pub fn by_rule(project: &Project, record: &Record, subject: &str, json: bool) ->
     let message = trailers.message(project, &mut index, subject, run);
     let incumbent = Repo::open(project).and_then(|repo| repo::incumbent(&repo, project)).unwrap_or_default();
     let decided = match auto::decide(record, incumbent.as_deref()) {
-        AutoDecision::Keep => checked_keep(project, &mut index, run, &message, json),
+        AutoDecision::Keep => checked_keep(project, &mut index, run, &message, json, true),
         AutoDecision::Discard => Ok(decide::discard(project, &mut index, run, &message, false)),
         AutoDecision::Leave(why) => return Ruling::Left(why),
     };
     match decided {
         Ok(Ok(decided)) => Ruling::Decided(decided),
+        Ok(Err(Refusal::Left(why))) => Ruling::Left(why),
         Ok(Err(refusal)) => Ruling::Failed(refusal.to_string()),
         Err(error) => Ruling::Failed(format!("{error:#}")),
     }

@@ -160,7 +160,9 @@ impl RepositoryThread {
         match request {
             RepositoryRequest::Look => RepositoryReply::Overview(Box::new(self.look())),
             RepositoryRequest::Log(run) => RepositoryReply::Log(Box::new(self.load_log(run))),
-            RepositoryRequest::Keep { run, message } => RepositoryReply::Decided(self.keep(run, &message)),
+            RepositoryRequest::Keep { run, message, by_rule } => {
+                RepositoryReply::Decided(self.keep(run, &message, by_rule))
+            }
             RepositoryRequest::Discard { run, message, confirmed } => {
                 RepositoryReply::Decided(self.discard(run, message, confirmed))
             }
@@ -219,7 +221,7 @@ impl RepositoryThread {
         }
     }
 
-    fn keep(&mut self, run: RunId, message: &Message) -> Result<Decided, Refusal> {
+    fn keep(&mut self, run: RunId, message: &Message, by_rule: bool) -> Result<Decided, Refusal> {
         let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
         {
             let mut keep = lock(&self.keep);
@@ -234,6 +236,7 @@ impl RepositoryThread {
             tell: &mut |run, batch| {
                 drop(self.events.send(Event::Repository(RepositoryReply::HeldOut(run, batch))));
             },
+            by_rule,
         };
         let came = decide::keep(&self.project, &mut self.index, Some(run), message, &mut asked);
         lock(&self.keep).running = None;

@@ -183,7 +183,8 @@ impl Repository {
             Keep => {
                 let control = Control::new().unwrap();
                 let tell = &mut |_, _| {};
-                let mut asked = RunContext { control: &control, program: "false".into(), tell };
+                let mut asked =
+                    RunContext { control: &control, program: "false".into(), tell, by_rule: false };
                 let _ = decide::keep(project, &mut RunIndex::new(project), named, &message, &mut asked);
             }
             Step::Discard => {

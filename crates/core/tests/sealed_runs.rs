@@ -5,6 +5,7 @@
 
 mod support;
 
+use lab_core::decide::auto::{self, AutoDecision};
 use lab_core::decide::{self, Decided, Refusal};
 use lab_core::message::Message;
 use lab_core::run::record::Record;
@@ -65,14 +66,18 @@ fn keep_until(
     control: &Control,
     tell: &mut dyn FnMut(RunId, Batch),
 ) -> Result<Decided, Refusal> {
-    let mut context = RunContext { control, program: bench.temp.path().join("judge"), tell };
-    decide::keep(
-        &bench.project,
-        &mut RunIndex::new(&bench.project),
-        None,
-        &Message::from("tried"),
-        &mut context,
-    )
+    let program = bench.temp.path().join("judge");
+    asked_by(bench, &mut RunContext { control, program, tell, by_rule: false })
+}
+
+fn keep_by_rule(bench: &Bench) -> Result<Decided, Refusal> {
+    let (control, program) = (&Control::new().unwrap(), bench.temp.path().join("judge"));
+    asked_by(bench, &mut RunContext { control, program, tell: &mut |_, _| {}, by_rule: true })
+}
+
+fn asked_by(bench: &Bench, context: &mut RunContext) -> Result<Decided, Refusal> {
+    let mut index = RunIndex::new(&bench.project);
+    decide::keep(&bench.project, &mut index, None, &Message::from("tried"), context)
 }
 
 #[track_caller]
@@ -146,6 +151,44 @@ fn a_speed_that_sealed_inputs_do_not_bear_out_is_refused() {
     judge(&bench, &passes("sealed_runs: 8\\nspeed_ratio: 1.99 low=1.98 high=2.0\\nspeed: faster\\n"));
     keep(&bench).unwrap();
     assert!(asked(&bench)[1].contains("--sealed 8"), "{:?}", asked(&bench));
+}
+
+#[test]
+fn a_mixed_check_leaves_a_faster_run_to_a_person() {
+    let bench = bench();
+    let row = |n: u32, ratio: f64, speed: &str| {
+        let (low, high) = (ratio - 0.01, ratio + 0.01);
+        format!(
+            "workload: n={n} kernel_us={n}.5 ratio={ratio} ratio_low={low:.3} ratio_high={high:.3} speed={speed} \
+             correctness=pass\\n"
+        )
+    };
+    let rows = row(1, 4.0, "faster") + &row(2, 0.951, "slower") + &row(3, 2.0, "faster");
+    judge(
+        &bench,
+        &passes(&format!(
+            "throughput_sps: 1900 low=1890 high=1910 aggregate=geometric workloads=3\\n{rows}speed_ratio: 1.9 low=1.89 \
+             high=1.91\\nspeed: faster\\nsealed_runs: 1\\n"
+        )),
+    );
+    run(&bench, "// slower at a shape that is only drawn for the check\n");
+    let record = bench.recorded(1);
+    assert_eq!(auto::decide(&record, Some("the incumbent's")), AutoDecision::Keep);
+    let worst = "1 of 3 workloads is slower, the worst n=2 by -4.9 % (-5.9 … -3.9)";
+    let why = format!("the result on held-out inputs is mixed: {worst}");
+    for _ in 0..2 {
+        match keep_by_rule(&bench) {
+            Err(Refusal::Left(left)) => assert_eq!(left, why),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(asked(&bench).len(), 1, "the check was passed, so it is not repeated");
+    let record = bench.recorded(1);
+    assert!(record.decision.is_none());
+    assert_eq!(auto::decide(&record, Some("the incumbent's")), AutoDecision::Leave(why));
+    // A person may keep it.
+    let kept = keep(&bench).unwrap();
+    assert!(kept.notes.contains(&format!("held-out check: {worst}")), "{:?}", kept.notes);
 }
 
 #[test]

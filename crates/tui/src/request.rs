@@ -23,6 +23,8 @@ pub enum RepositoryRequest {
     Keep {
         run: RunId,
         message: Message,
+        /// The automatic rule asks for it, and no person does.
+        by_rule: bool,
     },
     Discard {
         run: RunId,
@@ -35,10 +37,7 @@ pub enum RepositoryRequest {
     /// Take the decision about this run back, if it is the last one.
     Undo(RunId),
     /// Give the experiment of a commit another description.
-    Describe {
-        commit: String,
-        description: String,
-    },
+    Describe { commit: String, description: String },
     /// Put the kernel of this commit on disk.
     Restore(String),
     /// Trust what the user was shown.

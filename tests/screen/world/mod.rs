@@ -333,7 +333,7 @@ impl World {
                 self.answers.push_back(Event::Repository(RepositoryReply::Overview(Box::new(self.facts()))));
             }
             RepositoryRequest::Log(run) => self.load_log(run),
-            RepositoryRequest::Keep { run, message } => self.keep(run, &message),
+            RepositoryRequest::Keep { run, message, .. } => self.keep(run, &message),
             RepositoryRequest::Discard { run, message, confirmed } => self.discard(run, &message, confirmed),
             RepositoryRequest::Restore(commit) => self.restore(&commit),
             RepositoryRequest::Undoable => {

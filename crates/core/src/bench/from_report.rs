@@ -2,34 +2,12 @@
 
 use crate::bench::record::{WorkloadOutcome, WorkloadRun};
 use crate::run::verdict::{Outcome, Verdict};
+use lab_protocol::report::workloads::{self, Words, Workload};
 use lab_protocol::report::{Report, first_word, number};
 use std::collections::HashMap;
 
-/// Keys of a time, the first that a line has, and what a µs is of each.
-const TIMES: [(&str, f64); 6] =
-    [("kernel_us", 1.0), ("us", 1.0), ("time_us", 1.0), ("latency_us", 1.0), ("ms", 1e3), ("time_ms", 1e3)];
-
-/// Further keys that end the name of a workload.
-const FIGURES: [&str; 12] = [
-    "mad_us",
-    "n",
-    "gbps",
-    "gbs",
-    "gflops",
-    "tflops",
-    "sps",
-    "throughput_sps",
-    "trials_us",
-    "correctness",
-    "ok",
-    "speed",
-];
-
 /// Most workloads of a run that are recorded.
 pub const MOST_WORKLOADS: usize = 4096;
-
-/// The words of one `workload:` line.
-type Words<'r> = [(&'r str, &'r str)];
 
 /// The workloads of a run, in the order of their lines. A run without such lines has one workload, named `whole`. A kernel that
 /// does not build has none: nobody looked at them.
@@ -51,22 +29,18 @@ pub fn workloads(report: &Report, verdict: &Verdict, whole: &str) -> Vec<Workloa
 }
 
 fn row(words: &Words, verdict: &Verdict, whole: &str) -> WorkloadRun {
-    let is_figure = |key: &str| TIMES.iter().any(|(time, _)| *time == key) || FIGURES.contains(&key);
-    let name: Vec<String> = words
-        .iter()
-        .take_while(|(key, _)| !is_figure(key))
-        .map(|(key, value)| format!("{key}={value}"))
-        .collect();
-    let value = |wanted: &str| words.iter().find(|(key, _)| *key == wanted).map(|(_, value)| *value);
+    let named = workloads::unmeasured_words(words);
+    let name = workloads::name(words, named);
+    let value = |wanted: &str| workloads::value(words, wanted);
     let word = value("correctness").or_else(|| value("ok"));
     let outcome = word.map_or_else(
         || whole_outcome(verdict),
         |word| WorkloadOutcome::of_word(word).unwrap_or(WorkloadOutcome::Fail),
     );
-    let us = TIMES.iter().find_map(|(key, scale)| Some(number(value(key)?)? * scale));
+    let us = Workload::of(words, named).us.map(|us| us.value);
     let trials = value("trials_us").into_iter().flat_map(|trials| trials.split(','));
     WorkloadRun {
-        name: if name.is_empty() { whole.to_owned() } else { name.join(" ") },
+        name: if name.is_empty() { whole.to_owned() } else { name },
         outcome,
         us: us.filter(|us| is_time(*us) && outcome == WorkloadOutcome::Pass),
         trials_us: trials.filter_map(|us| number(first_word(us))).filter(|us| us.is_finite()).collect(),
@@ -129,6 +103,14 @@ mod tests {
             of("workload: shape=1x8 ms=0.5 ok=pass\nworkload: shape=2x8 us=nan ok=no\n", Outcome::Pass);
         assert_eq!(rows[0], ("shape=1x8".into(), WorkloadOutcome::Pass, Some(500.0)));
         assert_eq!(rows[1], ("shape=2x8".into(), WorkloadOutcome::Fail, None));
+    }
+
+    #[test]
+    fn a_dimension_called_n_is_a_part_of_the_name() {
+        let log = "workload: n=8 T=f32 kernel_us=7 trials_us=7 n=1 correctness=pass\n\
+                   workload: n=16 T=f32 kernel_us=9 trials_us=9 n=1 correctness=pass\n";
+        let names: Vec<String> = of(log, Outcome::Pass).into_iter().map(|(name, ..)| name).collect();
+        assert_eq!(names, ["n=8 T=f32", "n=16 T=f32"]);
     }
 
     #[test]

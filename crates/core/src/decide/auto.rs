@@ -1,7 +1,7 @@
 //! Decides a run by rule, if the user asked for that (`[auto] decide = true`, or `lab run --decide`). The rule decides only
 //! clear cases and leaves the rest to the user.
 
-use crate::run::record::{Origin, Record};
+use crate::run::record::{HeldOut, Origin, Record};
 use crate::run::verdict::Outcome;
 use lab_protocol::report::Speed;
 
@@ -55,16 +55,23 @@ pub fn decide(record: &Record, incumbent: Option<&str>) -> AutoDecision {
     let in_turns = verdict.change.filter(|change| change.interval.is_some());
     match in_turns.and_then(|change| change.speed) {
         None => leave("it was not timed in turns with the incumbent"),
-        Some(Speed::Faster) => AutoDecision::Keep,
+        Some(Speed::Faster) => match record.held_out.as_ref().and_then(mixed_on_held_out) {
+            Some(why) => AutoDecision::Leave(why),
+            None => AutoDecision::Keep,
+        },
         Some(Speed::Slower | Speed::Same) => AutoDecision::Discard,
         Some(Speed::Mixed) => {
-            let slower = verdict.slower_workloads().unwrap_or_else(|| "some workloads are slower".to_owned());
-            AutoDecision::Leave(format!("the result is mixed: {slower}"))
+            AutoDecision::Leave(format!("the result is mixed: {}", verdict.mixed().unwrap_or_default()))
         }
         Some(Speed::Undecided) => {
             leave("the verdict on speed is undecided: measure longer with `lab measure`")
         }
     }
+}
+
+/// Why the held-out check leaves a run to the user whose own result was *faster*.
+pub(super) fn mixed_on_held_out(held_out: &HeldOut) -> Option<String> {
+    held_out.mixed.as_ref().map(|slower| format!("the result on held-out inputs is mixed: {slower}"))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Keep: commits the judged bytes, once they have passed the held-out check. The first keep of a problem also commits its
 //! rules.
 
+use super::auto;
 use super::finish::{decide, last_steps, new_decision};
 use super::folder_programs;
 use super::intent::{Asked, Intent, What};
@@ -53,6 +54,10 @@ pub fn keep(
     }
     if let Next::Check { .. } = next {
         return no("another check was failed meanwhile, so more sealed runs are to be passed: keep again");
+    }
+    let left = record.held_out.as_ref().and_then(auto::mixed_on_held_out).filter(|_| asked.by_rule);
+    if let Some(why) = left {
+        return Err(Refusal::Left(why));
     }
     let rules = rule_files(inputs, &rules);
     let message = &with_sealed(message, &record);
@@ -148,6 +153,7 @@ fn sealed_notes(record: &Record) -> Vec<String> {
     let Some(held_out) = &record.held_out else { return Vec::new() };
     let row = if held_out.measured.is_some() { ": the row shows this figure" } else { "" };
     let mut notes = vec![format!("passed on held-out inputs: {}{row}", in_words(held_out))];
+    notes.extend(held_out.mixed.iter().map(|slower| format!("held-out check: {slower}")));
     notes.extend(held_out.caveats.iter().map(|caveat| format!("held-out check: {caveat}")));
     notes
 }

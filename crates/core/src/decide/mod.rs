@@ -76,6 +76,9 @@ pub enum Refusal {
     /// It cannot be done now for another reason; the text ends with what to do.
     #[error("{0}")]
     No(String),
+    /// The automatic rule leaves the run to the user; the text says why.
+    #[error("{0}")]
+    Left(String),
     /// An earlier lab was killed during a decision. That one was completed or taken back, and nothing else was done.
     #[error("{text}{}", if *is_as_asked { "" } else { "; nothing else was done: repeat the command if it is still wanted" })]
     Resumed {

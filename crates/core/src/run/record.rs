@@ -72,6 +72,9 @@ pub struct HeldOut {
     /// The figures on sealed inputs; `None` if the check timed nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<SealedFigures>,
+    /// Which workloads are slower than the incumbent on sealed inputs, in words; `None` unless the check came out *mixed*.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mixed: Option<String>,
     /// What qualifies the check: few sealed runs in stock, moving clocks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caveats: Vec<String>,

@@ -9,7 +9,9 @@ pub use figure::{Figure, Unit};
 use crate::objective::Objective;
 use crate::run::Ending;
 use crate::text::{figures, signal};
-use lab_protocol::report::{AggregateOf, JudgedWorkloads, Measure, Report, Severity, Stage, WorkloadSpeeds};
+use lab_protocol::report::{
+    AggregateOf, JudgedWorkloads, Measure, Report, Severity, Speed, Stage, WorkloadSpeeds,
+};
 use lab_protocol::{Exit, When};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -382,6 +384,12 @@ impl Verdict {
             figures::percents([value, low.unwrap_or(value), high.unwrap_or(value)].map(|r| r - 1.0));
         let ends = if worst.ratio.low.is_some() { format!(" ({low} … {high})") } else { String::new() };
         Some(format!("{slower} of {all} workloads {verb} slower, the worst {} by {by} %{ends}", worst.name))
+    }
+
+    /// The slower workloads in words, if the comparison with the incumbent came out *mixed*.
+    pub fn mixed(&self) -> Option<String> {
+        self.change.filter(|change| change.speed == Some(Speed::Mixed))?;
+        Some(self.slower_workloads().unwrap_or_else(|| "some workloads are slower".to_owned()))
     }
 
     /// Why a passing run has no objective, in words; `None` if it has one. Such a run is correct, but no experiment.

@@ -32,6 +32,8 @@ pub struct RunContext<'a> {
     pub program: PathBuf,
     /// Receives what the harness prints.
     pub tell: &'a mut dyn FnMut(RunId, Batch),
+    /// The automatic rule asks for the keep, and no person does. A check that comes out *mixed* ends such a keep.
+    pub by_rule: bool,
 }
 
 /// Checks `inputs`, which must be the inputs of `record`, on this many sealed runs. `None` where the caller ended the check.
@@ -70,7 +72,7 @@ impl Check<'_> {
     /// Starts the harness until it has passed as many sealed runs as were asked for: it may have fewer of them in stock.
     fn run(&self, wanted: u32, context: &mut RunContext) -> Result<Option<HeldOut>> {
         let began = Timestamp::now();
-        let (mut passed, mut measured, mut caveats) = (0, None, Vec::new());
+        let (mut passed, mut measured, mut mixed, mut caveats) = (0, None, None, Vec::new());
         loop {
             let (follow, ending) = self.judge(wanted - passed, wanted, context)?;
             let report = follow.report();
@@ -90,6 +92,7 @@ impl Check<'_> {
                 results: kept_results(report),
                 sealed_runs: Some(passed),
                 measured: None,
+                mixed: None,
                 caveats: report.caveats().to_vec(),
                 tokens: Some(tokens::hash(self.inputs.kernel())),
             };
@@ -106,6 +109,7 @@ impl Check<'_> {
                 return Ok(Some(came_to(Outcome::Fail, why, passed)));
             }
             measured = measured.or_else(|| figures(&verdict));
+            mixed = mixed.or_else(|| verdict.mixed().filter(|_| !verdict.emulated));
             for caveat in report.caveats() {
                 if !caveats.contains(caveat) {
                     caveats.push(caveat.clone());
@@ -122,6 +126,7 @@ impl Check<'_> {
             if passed == wanted {
                 return Ok(Some(HeldOut {
                     measured,
+                    mixed,
                     caveats,
                     ..came_to(Outcome::Pass, String::new(), passed)
                 }));

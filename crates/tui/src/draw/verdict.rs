@@ -205,7 +205,7 @@ impl<'a> Banner<'a> {
     fn third_line(&self) -> Vec<Span<'static>> {
         let theme = &self.appearance.theme;
         let last = self.runs.last.as_ref().filter(|_| self.runs.is_idle());
-        if let Some(mixed) = last.and_then(figures::mixed) {
+        if let Some(mixed) = last.and_then(|last| last.verdict.mixed()) {
             return vec![Span::styled(format!("! {}", printable(&mixed)), theme.warn())];
         }
         if let Some(caveat) = self.report().and_then(|r| r.caveats().first()) {

@@ -95,7 +95,7 @@ impl Model {
             return Vec::new();
         }
         self.decision.in_progress = Some(Deciding::Keep);
-        let request = RepositoryRequest::Keep { run: draft.run, message: draft.message("") };
+        let request = RepositoryRequest::Keep { run: draft.run, message: draft.message(""), by_rule: false };
         // The draft stays until the keep succeeds: it may still be refused.
         self.decision.drafts.put_keep(draft);
         ask(request)
@@ -271,7 +271,8 @@ impl Model {
             // A user with an open dialog is about to decide.
             _ if !self.overlays.is_empty() => Err("a dialog is open".to_owned()),
             AutoDecision::Keep => {
-                self.usable(Action::Keep).map(|()| (Deciding::Keep, RepositoryRequest::Keep { run, message }))
+                let request = RepositoryRequest::Keep { run, message, by_rule: true };
+                self.usable(Action::Keep).map(|()| (Deciding::Keep, request))
             }
             AutoDecision::Discard => {
                 let request = RepositoryRequest::Discard { run, message, confirmed: false };

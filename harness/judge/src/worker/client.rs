@@ -2,11 +2,11 @@
 
 use super::images::Images;
 use super::left_behind::WorkerTasks;
-use super::messages::{SandboxRequest, WorkerAnswer, WorkerReply, WorkerRequest, missing_text};
+use super::link::{Link, Operation};
+use super::messages::{SandboxRequest, WorkerReply, WorkerRequest, missing_text};
 use super::{Breach, BufferId, Launch, Launched, ModuleId, WatchingTool, serve};
 use crate::outcome::Stop;
 use crate::process::child::{Child, LineSink, Program};
-use crate::process::framing::FrameError;
 use crate::process::rpc::Connection;
 use lab_device::sandbox::{FileAccess, SandboxState};
 use lab_device::{DeviceError, DeviceInfo, Driver, POISONS, Submission};
@@ -16,9 +16,6 @@ use std::hash::{BuildHasher, RandomState};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
-
-/// Limit for everything but a launch: opening the device, copying, comparing. A kernel cannot make these slow.
-const OWN_WORK: Duration = Duration::from_secs(60);
 
 /// A worker that is opening its device.
 pub struct StartingWorker {
@@ -76,15 +73,6 @@ pub struct Worker {
     /// Whether launches can run as one graph.
     has_graphs: bool,
     launched: Option<Launched>,
-}
-
-/// What the judge waits for: decides how long it waits, and how a failure is described.
-#[derive(Clone, Copy, PartialEq)]
-enum Operation {
-    Open,
-    Launch,
-    /// The worker's own work, between launches.
-    Own,
 }
 
 impl Worker {
@@ -378,108 +366,6 @@ impl Worker {
     }
 }
 
-/// The connection to a worker, and what its failures mean.
-struct Link {
-    connection: Connection,
-    /// The limit for a launch.
-    time_limit: Duration,
-    /// A tool in the worker may have threads and processes of its own.
-    under_tool: bool,
-    /// The worker's process on the cpu device, where a kernel may start threads and processes.
-    tasks: Option<WorkerTasks>,
-}
-
-impl Link {
-    fn call(
-        &mut self,
-        request: &WorkerRequest,
-        operation: Operation,
-        body: &[u8],
-        body_limit: usize,
-    ) -> Result<(WorkerReply, Vec<u8>), Stop> {
-        let number = self.ask(request, operation, body)?;
-        self.answer(number, operation, body_limit)
-    }
-
-    fn ask(&mut self, request: &WorkerRequest, operation: Operation, body: &[u8]) -> Result<u64, Stop> {
-        self.connection.ask(request, body, OWN_WORK).map_err(|e| self.failed(e, operation))
-    }
-
-    fn answer(
-        &mut self,
-        number: u64,
-        operation: Operation,
-        body_limit: usize,
-    ) -> Result<(WorkerReply, Vec<u8>), Stop> {
-        let limit = match operation {
-            Operation::Launch => self.time_limit,
-            Operation::Open | Operation::Own => OWN_WORK,
-        };
-        let answer = self.connection.answer::<WorkerAnswer>(number, body_limit, limit);
-        let (answer, body) = answer.map_err(|e| self.failed(e, operation))?;
-        if operation == Operation::Launch {
-            self.expect_nothing_left()?;
-        }
-        Ok((answer?, body))
-    }
-
-    /// Ends the worker if its kernel has left a thread or a process running after a launch.
-    fn expect_nothing_left(&mut self) -> Result<(), Stop> {
-        let Some(left) = self.tasks.as_ref().and_then(WorkerTasks::left_behind) else { return Ok(()) };
-        self.connection.end();
-        Err(Stop::Crash(format!("the kernel left {left} running after its launch; all of it was ended")))
-    }
-
-    fn failed(&mut self, error: FrameError, operation: Operation) -> Stop {
-        match error {
-            FrameError::Closed => self.ended(operation),
-            FrameError::TimedOut => {
-                self.connection.end();
-                match operation {
-                    Operation::Launch => Stop::Crash(format!(
-                        "the kernel did not end within {}: it hangs, or is far too slow",
-                        seconds(self.time_limit)
-                    )),
-                    Operation::Open => {
-                        Stop::Lab(format!("the device did not open within {}", seconds(OWN_WORK)))
-                    }
-                    Operation::Own => Stop::Crash(format!(
-                        "the worker did not answer within {}: the kernel damaged it",
-                        seconds(OWN_WORK)
-                    )),
-                }
-            }
-            FrameError::Invalid(what) => self.invalid_answer(&what),
-            FrameError::Io(error) => {
-                self.connection.end();
-                Stop::Lab(format!("the connection to the worker failed: {error}"))
-            }
-        }
-    }
-
-    fn ended(&mut self, operation: Operation) -> Stop {
-        let how = self.connection.describe_end();
-        match operation {
-            Operation::Open => Stop::Lab(format!("the worker {how} before its device was open")),
-            Operation::Launch => Stop::Crash(format!("the kernel crashed: its process {how}")),
-            Operation::Own => {
-                Stop::Crash(format!("the kernel's process {how} between launches: the kernel damaged it"))
-            }
-        }
-    }
-
-    fn invalid_answer(&mut self, what: &str) -> Stop {
-        self.connection.end();
-        Stop::Crash(format!(
-            "the worker sent an invalid answer ({what}): the kernel wrote over the worker's memory or into its files"
-        ))
-    }
-}
-
 fn cannot_start(program: &Program, error: &std::io::Error) -> Stop {
     Stop::Lab(format!("the worker process {} cannot be started: {error}", program.path.display()))
-}
-
-fn seconds(limit: Duration) -> String {
-    format!("{} s", limit.as_secs_f64())
 }

@@ -10,6 +10,7 @@ mod launch_checks;
 mod launch_statement;
 mod launching;
 mod left_behind;
+mod link;
 mod memory;
 mod messages;
 mod scratch;

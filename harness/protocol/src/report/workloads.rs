@@ -181,7 +181,7 @@ impl Report {
 impl Workload {
     /// Reads the words of a line, of which the first `named` are the name.
     pub fn of(words: &Words, named: usize) -> Workload {
-        let value = |wanted: &str| words.iter().find(|(key, _)| *key == wanted).map(|(_, value)| *value);
+        let value = |wanted: &str| value(words, wanted);
         let figure = |wanted: &str| value(wanted).and_then(number).filter(|number| number.is_finite());
         let time = TIMES.into_iter().find_map(|key| {
             let scale = if key.ends_with("ms") { 1e3 } else { 1.0 };
@@ -212,8 +212,24 @@ impl Workload {
 
 /// The verdict on a workload's speed.
 fn speed(words: &Words) -> Option<Speed> {
-    let (_, word) = words.iter().find(|(key, _)| *key == "speed")?;
-    Speed::of_word(word).filter(|speed| *speed != Speed::Mixed)
+    Speed::of_word(value(words, "speed")?).filter(|speed| *speed != Speed::Mixed)
+}
+
+/// The value of a key. The last one counts, because a dimension of the problem may have the name of a figure, and the
+/// dimensions come first.
+pub fn value<'r>(words: &Words<'r>, wanted: &str) -> Option<&'r str> {
+    words.iter().rev().find(|(key, _)| *key == wanted).map(|(_, value)| *value)
+}
+
+/// How many words of a line stand before its first measured one.
+pub fn unmeasured_words(words: &Words) -> usize {
+    let is_measured = |key: &str, value: &str| {
+        TIMES.contains(&key)
+            || RATES.contains(&key)
+            || key == "correctness"
+            || matches!(value, "pass" | "fail")
+    };
+    words.iter().take_while(|(key, value)| !is_measured(key, value)).count()
 }
 
 /// The first `named` words of a workload, as in `rows=3 cols=257`.
@@ -225,15 +241,8 @@ pub fn name(words: &Words, named: usize) -> String {
 /// How many of a workload's first words name it: those before the first measured one, and at least so many that no two
 /// workloads of one run have the same name. `runs` are the lines of one run or of several that are compared.
 pub fn named_words(runs: &[&[Words]]) -> usize {
-    let is_measured = |key: &str, value: &str| {
-        TIMES.contains(&key)
-            || RATES.contains(&key)
-            || key == "correctness"
-            || matches!(value, "pass" | "fail")
-    };
-    let before = |words: &Words| words.iter().take_while(|(key, value)| !is_measured(key, value)).count();
     let all = || runs.iter().copied().flatten();
-    let named = all().map(before).min().unwrap_or(0).min(NAMING);
+    let named = all().map(unmeasured_words).min().unwrap_or(0).min(NAMING);
     if named > 0 {
         return named;
     }
@@ -276,6 +285,19 @@ speed_ratio: 1.01 low=1.008 high=1.012
         assert_eq!(mixed.comparison().and_then(|c| c.speed), Some(Speed::Mixed));
         // Without a word for the whole there is no verdict.
         assert_eq!(Report::read(THREE).comparison().and_then(|c| c.speed), None);
+    }
+
+    #[test]
+    fn a_dimension_that_is_called_as_a_figure_hides_none() {
+        let line = |n: u32, speed: &str| {
+            format!("workload: n={n} speed=2 ratio=5 kernel_us=4 ratio=0.9 speed={speed} correctness=pass\n")
+        };
+        let report =
+            Report::read(&(line(1, "faster") + &line(2, "slower") + "speed_ratio: 1.1\nspeed: faster\n"));
+        let slower = &report.workload_figures()[1];
+        assert_eq!((slower.name.as_str(), slower.speed), ("n=2 speed=2 ratio=5", Some(Speed::Slower)));
+        assert_eq!(slower.ratio.map(|ratio| ratio.value), Some(0.9));
+        assert_eq!(report.comparison().and_then(|c| c.speed), Some(Speed::Mixed));
     }
 
     #[test]

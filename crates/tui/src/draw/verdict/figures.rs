@@ -83,9 +83,3 @@ fn unit_of(figure: &Figure) -> String {
         None => unit,
     }
 }
-
-/// Which workloads are slower, if the result is mixed for that.
-pub(super) fn mixed(last: &FinishedRun) -> Option<String> {
-    let is_mixed = last.verdict.change.is_some_and(|change| change.speed == Some(Speed::Mixed));
-    last.verdict.slower_workloads().filter(|_| is_mixed)
-}

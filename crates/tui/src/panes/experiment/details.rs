@@ -261,6 +261,9 @@ fn held_out_check(held_out: &HeldOut, columns: usize, appearance: &ScreenSetting
         figure.extend(measured.change.map(|change| format!("  {change} vs {}", change.against())));
         out.push(labelled("figure", LABEL, figure, theme));
     }
+    if let Some(slower) = &held_out.mixed {
+        out.push(labelled("slower", LABEL, printable(slower).into_owned(), theme));
+    }
     for caveat in &held_out.caveats {
         out.push(labelled("caveat", LABEL, printable(caveat).into_owned(), theme));
     }

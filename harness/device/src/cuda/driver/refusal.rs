@@ -99,7 +99,7 @@ fn of_cluster(limits: &DeviceLimits, kernel: &KernelAttributes, shape: &Shape) -
              (they need compute capability 9.0)"
         ));
     }
-    let blocks: u64 = cluster.iter().map(|n| u64::from(*n)).product();
+    let blocks = cluster.iter().map(|n| u64::from(*n)).fold(1, u64::saturating_mul);
     if blocks == 0 || blocks > MAX_CLUSTER {
         return Some(format!(
             "{name} cannot be launched: launch.cluster is {cluster:?} = {blocks} blocks, and a cluster has 1 to \
@@ -262,6 +262,7 @@ mod tests {
         );
         cluster_refused([32, 1, 1], [32, 1, 1], "[32, 1, 1] = 32 blocks, and a cluster has 1 to 16");
         cluster_refused([4, 1, 1], [0, 1, 1], "[0, 1, 1] = 0 blocks");
+        cluster_refused([4, 1, 1], [u32::MAX; 3], "blocks, and a cluster has 1 to 16");
         let two = Shape { cluster: [2, 1, 1], ..shape([6, 1, 1], [128, 1, 1], 0) };
         let old = DeviceLimits { clusters: false, ..H200 };
         assert!(

@@ -144,11 +144,26 @@ impl TensorTiming {
                 worker.flush_cache(scratch)?;
             }
             let launch = self.resident.launchers[at].launch_of(self.module, 0, ExecutionOrder::Forward);
-            let seconds = worker.launch(&launch)?;
+            let launched = worker.launch(&launch);
+            let seconds = self.noting_a_crash(at, launched, out)?;
             self.latencies[at].push(seconds);
             self.compare(worker, at, &[0], out)?;
         }
         Ok(())
+    }
+
+    /// Writes what each case came to, if the kernel crashed in a launch of the case at this position.
+    fn noting_a_crash(
+        &mut self,
+        at: usize,
+        seconds: Result<f64, Stop>,
+        out: &mut Writer,
+    ) -> Result<f64, Stop> {
+        if matches!(seconds, Err(Stop::Crash(_))) {
+            self.outcomes.set(at, CaseOutcome::Crash);
+            self.outcomes.write(&self.spec, out)?;
+        }
+        seconds
     }
 
     fn report_breaches(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<(), Stop> {
@@ -262,11 +277,7 @@ impl Timed for TensorTiming {
         for at in order {
             let sets = draw_sets(&mut rng, self.resident.launchers[at].sets(), self.emulated);
             let window = self.window(worker, at, &sets, out);
-            if matches!(window, Err(Stop::Crash(_))) {
-                self.outcomes.set(at, CaseOutcome::Crash);
-                self.outcomes.write(&self.spec, out)?;
-            }
-            seconds[at] = window?;
+            seconds[at] = self.noting_a_crash(at, window, out)?;
         }
         if self.turns <= LATENCY_TURNS {
             self.time_single_launches(worker, out)?;

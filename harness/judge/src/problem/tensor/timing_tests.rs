@@ -9,6 +9,7 @@ use crate::worker::{SHAPE_BYTES, statement_encoding};
 use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, MemoryRange, Shape, Step, Submission};
 use std::collections::BTreeSet;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -52,6 +53,8 @@ struct Fake {
     calls: Calls,
     /// The address at which memory reads as twos.
     wrong: Arc<Mutex<Option<u64>>>,
+    /// Whether a single launch crashes.
+    crashes: Arc<AtomicBool>,
 }
 
 type Calls = Arc<Mutex<Vec<DeviceCall>>>;
@@ -131,6 +134,9 @@ impl Driver for Fake {
         if entry.index == 0 {
             let (x, y) = pointers(args);
             self.note(DeviceCall::Launched(x, y));
+            if self.crashes.load(Ordering::Relaxed) {
+                return Err(DeviceError::Kernel("an illegal address".into()));
+            }
         }
         Ok(1.0)
     }
@@ -157,6 +163,7 @@ struct World {
     worker: Worker,
     calls: Calls,
     wrong: Arc<Mutex<Option<u64>>>,
+    crashes: Arc<AtomicBool>,
 }
 
 /// A timed case of 100 numbers with this cache setting, on a device with an L2 cache of 1000 bytes.
@@ -164,7 +171,14 @@ fn world(cache: &str) -> World {
     let spec =
         Rc::new(file::parse(Path::new("problem.toml"), &PROBLEM.replace("CACHE", cache), None).unwrap());
     let (calls, wrong) = (Calls::default(), Arc::new(Mutex::new(None)));
-    let fake = Fake { next: 0, l2_bytes: 1000, calls: calls.clone(), wrong: wrong.clone() };
+    let crashes = Arc::new(AtomicBool::new(false));
+    let fake = Fake {
+        next: 0,
+        l2_bytes: 1000,
+        calls: calls.clone(),
+        wrong: wrong.clone(),
+        crashes: crashes.clone(),
+    };
     let mut worker = Worker::on_a_thread(move || Ok(Box::new(fake)), Duration::from_secs(60)).unwrap();
     let module = worker.load(Path::new("image")).unwrap();
     let sets: Vec<_> = (0..sets(&spec.cases[0], worker.info()))
@@ -184,7 +198,7 @@ fn world(cache: &str) -> World {
     let accepted = [AcceptedOutputs::default(), AcceptedOutputs::default()];
     let place = WorkerRole::Verified;
     let timing = TensorTiming::new(resident, module, accepted, place, 5);
-    World { timing, worker, calls, wrong }
+    World { timing, worker, calls, wrong, crashes }
 }
 
 impl World {
@@ -284,4 +298,14 @@ fn single_launches_are_timed_in_the_first_turns_only() {
     assert!(turns[..LATENCY_TURNS].iter().all(|single| *single));
     assert!(turns[LATENCY_TURNS..].iter().all(|single| !single));
     assert_eq!(world.timing.latency(0), Some(1.0));
+}
+
+#[test]
+fn a_crash_of_a_single_launch_says_which_workload_it_was() {
+    let mut world = world("cold");
+    world.crashes.store(true, Ordering::Relaxed);
+    let written = lab_protocol::testing::Log::default();
+    let turn = world.timing.turn(&mut world.worker, 1, &mut written.writer());
+    assert!(matches!(turn, Err(Stop::Crash(_))), "{turn:?}");
+    assert!(written.text().contains("workload: n=100 correctness=crash\n"), "{}", written.text());
 }
