@@ -9,10 +9,10 @@ use std::collections::HashMap;
 const TIMES: [(&str, f64); 6] =
     [("kernel_us", 1.0), ("us", 1.0), ("time_us", 1.0), ("latency_us", 1.0), ("ms", 1e3), ("time_ms", 1e3)];
 
-/// Further keys that end the name of a workload.
-const FIGURES: [&str; 12] = [
+/// Further keys that end the name of a workload. `n=`, the number of times, is not among them: a time stands before it, and
+/// `n` is also the usual name of a dimension.
+const FIGURES: [&str; 11] = [
     "mad_us",
-    "n",
     "gbps",
     "gbs",
     "gflops",
@@ -129,6 +129,16 @@ mod tests {
             of("workload: shape=1x8 ms=0.5 ok=pass\nworkload: shape=2x8 us=nan ok=no\n", Outcome::Pass);
         assert_eq!(rows[0], ("shape=1x8".into(), WorkloadOutcome::Pass, Some(500.0)));
         assert_eq!(rows[1], ("shape=2x8".into(), WorkloadOutcome::Fail, None));
+    }
+
+    #[test]
+    fn a_dimension_may_be_called_n() {
+        let rows = of(
+            "workload: n=1 T=f32 kernel_us=6 mad_us=0 n=1 correctness=pass\n\
+             workload: m=16 n=4096 k=8 kernel_us=7 mad_us=0 n=100 correctness=pass\n",
+            Outcome::Pass,
+        );
+        assert_eq!(rows.iter().map(|row| row.0.as_str()).collect::<Vec<_>>(), ["n=1 T=f32", "m=16 n=4096 k=8"]);
     }
 
     #[test]
