@@ -171,6 +171,13 @@ fn pipes_in_place_of_files_make_no_command_hang() {
         ".gitattributes",
         ".git/info/attributes",
         ".git/packed-refs",
+        ".git/index",
+        ".git/config",
+        ".git/HEAD",
+        ".git/shallow",
+        ".git/refs/heads/main",
+        ".git/refs/lab/x",
+        ".git/logs/HEAD",
     ] {
         let kept = fs::read(lab.path(name)).ok();
         fs::remove_file(lab.path(name)).unwrap_or_default();
@@ -188,7 +195,7 @@ fn pipes_in_place_of_files_make_no_command_hang() {
 #[test]
 fn a_pipe_that_git_would_read_is_named() {
     let lab = judged();
-    for name in [".gitattributes", ".git/packed-refs"] {
+    for name in [".gitattributes", ".git/packed-refs", ".git/index", ".git/config", ".git/refs/heads/main"] {
         let kept = fs::read(lab.path(name)).ok();
         fs::remove_file(lab.path(name)).unwrap_or_default();
         lab.sh(&format!("mkfifo {name}")).is(0);

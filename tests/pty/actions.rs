@@ -83,6 +83,7 @@ const STORIES: &[Story] = &[
     story(Judged, "copy", Text("copied run "), ""),
     then(Judged, ("3", "Experiments 12"), "sort-by-next", Text("by run ▼"), ""),
     story(Judged, "sort-reverse", Text("by run ▲"), ""),
+    story(Judged, "all-problems", Text("all-problems: there are experiments of this problem only"), ""),
     story(Judged, "filter", Text("filter›"), CTRL_C),
     story(Judged, "mark", Text("◆"), "j"),
     story(Judged, "compare", Text("ratio, the second over the first"), ESC),
@@ -128,6 +129,7 @@ const STORIES: &[Story] = &[
     story(Judged, "redraw", Again("run.log"), ""),
     story(Judged, "pause", Text("paused: saves start no run"), "p"),
     story(Judged, "rerun", Text("run 2 · rerun"), ""),
+    story(Judged, "measure", Text("run 3 · measure"), ""),
     then(Undecided, ("2", "1/61"), "next-edit", Text("10/61"), ""),
     story(Undecided, "previous-edit", Gone("10/61"), ""),
     story(Undecided, "next-mark", Text("10/61"), ""),
@@ -152,6 +154,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("quit", "fn quitting_takes_the_run_along"),
     ("next-section", "// next-section and previous-section"),
     ("previous-section", "// next-section and previous-section"),
+    ("sort-workloads", "// sort-workloads and reverse-workloads"),
+    ("reverse-workloads", "// sort-workloads and reverse-workloads"),
     ("edit", "fn the_editor_gets_the_terminal_and_gives_it_back"),
 ];
 

@@ -66,3 +66,19 @@ fn an_older_one_is_put_back_judged_and_put_in_other_words() {
     lab.press("q");
     assert_eq!(lab.end(), 0);
 }
+
+#[test]
+fn the_workloads_are_sorted() {
+    let bench = Bench::new();
+    let rows = "echo 'workload: rows=1 kernel_us=9.0 correctness=pass'; echo 'workload: rows=8 kernel_us=5.0 correctness=pass'";
+    let harness = bench.repo().join("harness.sh");
+    let text = std::fs::read_to_string(&harness).unwrap();
+    std::fs::write(&harness, format!("{rows}\n{text}")).unwrap();
+    let mut lab = bench.open();
+    lab.see("1,000 sps").see("Workloads run 1 · 2");
+    // sort-workloads and reverse-workloads
+    lab.press("o").see("by workload ▲");
+    lab.press("O").see("by workload ▼");
+    lab.press("q");
+    assert_eq!(lab.end(), 0);
+}

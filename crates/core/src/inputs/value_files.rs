@@ -3,7 +3,7 @@
 use std::path::{Component, Path};
 use toml::{Table, Value};
 
-/// The paths that a problem.toml names as `values = { npy = "…" }` of a tensor or a workload, each once, in their order.
+/// The paths that a problem.toml names as `values = { npy = "…" }` of a tensor or a workload, each once, sorted.
 /// Relative to its folder. A path that leads out of the folder is left out: the judge refuses it.
 pub(super) fn named_in(problem: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(problem);
@@ -12,6 +12,7 @@ pub(super) fn named_in(problem: &[u8]) -> Vec<String> {
     if let Ok(table) = text.parse::<Table>() {
         collect(&Value::Table(table), &mut names);
     }
+    names.sort_unstable();
     names
 }
 
@@ -58,7 +59,7 @@ values.x.npy = "data/x.npy"
 [[keep]]
 values = { x = { npy = "keep.npy" } }
 "#;
-        assert_eq!(named_in(problem), ["data/x.npy", "small.npy", "keep.npy"].map(str::to_owned).as_slice());
+        assert_eq!(named_in(problem), ["data/x.npy", "keep.npy", "small.npy"].map(str::to_owned).as_slice());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! git is in [`crate::repo`], which needs a project first.
 
 use super::LAB_DIR;
+use crate::disk::special_files;
 use crate::text::sanitise;
 use crate::text::shell::quote;
 use anyhow::{Context, Result, bail};
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 /// Returns the canonical path of the work tree that `from` lies in. The error says what to do: there is no repository,
 /// another user owns it, it is bare, or its `.lab` is not the lab's own.
 pub fn work_tree(from: &Path) -> Result<PathBuf> {
+    special_files::refuse_in_repository(from)?;
     let repo = match Repository::discover(from) {
         Ok(repo) => repo,
         Err(error) if error.code() == ErrorCode::NotFound => bail!(

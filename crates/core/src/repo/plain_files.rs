@@ -2,13 +2,14 @@
 //! writer that never comes.
 
 use super::Repo;
+use crate::disk::special_files::is_special;
 use crate::project::Project;
 use anyhow::{Result, bail};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Files in git's folder.
-const OF_GIT: [&str; 5] =
-    ["HEAD", "packed-refs", "info/attributes", "info/exclude", "objects/info/alternates"];
+const OF_GIT: [&str; 7] =
+    ["HEAD", "config", "index", "packed-refs", "info/attributes", "info/exclude", "objects/info/alternates"];
 
 /// Files of the work tree, in its root and in each folder down to the kernel.
 const OF_FOLDERS: [&str; 2] = [".gitattributes", ".gitignore"];
@@ -19,16 +20,11 @@ pub(super) fn require(repo: &Repo, project: &Project) -> Result<()> {
     let of_git = OF_GIT.iter().flat_map(|name| [git.path().join(name), git.commondir().join(name)]);
     let folders = Path::new(&project.kernel_name).ancestors().skip(1).map(|folder| project.root.join(folder));
     let of_folders = folders.flat_map(|folder| OF_FOLDERS.map(|name| folder.join(name)));
-    match of_git.chain(of_folders).find(is_special) {
+    match of_git.chain(of_folders).find(|path| is_special(path)) {
         Some(path) => bail!(
             "{} is a pipe or a device, and git would wait for what it says: remove it",
             path.strip_prefix(&project.root).unwrap_or(&path).display()
         ),
         None => Ok(()),
     }
-}
-
-/// Whether there is something that is neither a file nor a folder. A link counts as what it leads to.
-fn is_special(path: &PathBuf) -> bool {
-    std::fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir())
 }

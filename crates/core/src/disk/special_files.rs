@@ -1,0 +1,74 @@
+//! Pipes, sockets and devices in place of the files that git reads. An archive may hold one, and whoever opens a pipe waits for
+//! the other end, which never comes. libgit2 opens such files without a look, so this comes before it.
+
+use anyhow::{Result, bail};
+use lab_system::root::read_anywhere;
+use std::fs::{self, DirEntry};
+use std::path::{Path, PathBuf};
+
+/// Folders of git's own folder whose files git opens by name. Loose objects are not among them: there are too many to look at
+/// before each command.
+const FOLDERS: [&str; 5] = ["info", "refs", "logs", "objects/info", "objects/pack"];
+
+/// Most folders within each other: a link may lead back to a folder above it.
+const DEEPEST: usize = 32;
+
+/// Most bytes of a `.git` file, and of a `commondir` file.
+const POINTER_LIMIT: u64 = 64 << 10;
+
+/// Refuses the repository that `from` lies in, if git would wait for one of its files. Without a repository there is nothing
+/// to refuse.
+pub fn refuse_in_repository(from: &Path) -> Result<()> {
+    let Some(root) = from.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok()) else {
+        return Ok(());
+    };
+    let found = git_folders(&root.join(".git")).iter().find_map(|folder| in_git_folder(folder));
+    match found.or_else(|| Some(root.join(".git")).filter(|path| is_special(path))) {
+        Some(path) => bail!(
+            "{} is a pipe or a device, and git would wait for what it says: remove it",
+            path.strip_prefix(root).unwrap_or(&path).display()
+        ),
+        None => Ok(()),
+    }
+}
+
+/// Whether there is something that is neither a file nor a folder. A link counts as what it leads to.
+pub fn is_special(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir())
+}
+
+/// Git's own folder and, of a further work tree, the folder that it shares with the others.
+fn git_folders(dot_git: &Path) -> Vec<PathBuf> {
+    let pointed = |file: &Path, prefix: &str| {
+        let is_file = fs::metadata(file).is_ok_and(|about| about.is_file());
+        let text = is_file.then(|| read_anywhere(file, POINTER_LIMIT).ok()).flatten()?;
+        let text = String::from_utf8(text).ok()?;
+        Some(file.parent()?.join(text.strip_prefix(prefix)?.trim_end()))
+    };
+    let own = if dot_git.is_dir() { Some(dot_git.to_owned()) } else { pointed(dot_git, "gitdir: ") };
+    let shared = own.as_ref().and_then(|own| pointed(&own.join("commondir"), ""));
+    own.into_iter().chain(shared).collect()
+}
+
+fn in_git_folder(folder: &Path) -> Option<PathBuf> {
+    let own = entries(folder).find_map(|entry| special(&entry));
+    own.or_else(|| FOLDERS.iter().find_map(|name| below(&folder.join(name), DEEPEST)))
+}
+
+fn below(folder: &Path, depth: usize) -> Option<PathBuf> {
+    entries(folder).find_map(|entry| match entry.file_type() {
+        Ok(kind) if kind.is_file() => None,
+        Ok(kind) if kind.is_dir() && depth > 0 => below(&entry.path(), depth - 1),
+        _ => special(&entry),
+    })
+}
+
+fn special(entry: &DirEntry) -> Option<PathBuf> {
+    let is_usual = entry.file_type().is_ok_and(|kind| kind.is_file() || kind.is_dir());
+    Some(entry.path()).filter(|path| !is_usual && is_special(path))
+}
+
+#[allow(clippy::disallowed_methods, reason = "names are listed and nothing is opened")]
+fn entries(folder: &Path) -> impl Iterator<Item = DirEntry> {
+    fs::read_dir(folder).into_iter().flatten().flatten()
+}
