@@ -138,7 +138,10 @@ mod tests {
              workload: m=16 n=4096 k=8 kernel_us=7 mad_us=0 n=100 correctness=pass\n",
             Outcome::Pass,
         );
-        assert_eq!(rows.iter().map(|row| row.0.as_str()).collect::<Vec<_>>(), ["n=1 T=f32", "m=16 n=4096 k=8"]);
+        assert_eq!(
+            rows.iter().map(|row| row.0.as_str()).collect::<Vec<_>>(),
+            ["n=1 T=f32", "m=16 n=4096 k=8"]
+        );
     }
 
     #[test]
