@@ -197,7 +197,18 @@ fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: Vec<Stri
             lines.push(format!("  so it cannot be kept; {discard}"));
         }
         Outcome::Pass => {
-            lines.push(format!("  `lab keep{this} -m TEXT` commits it, {discard}"));
+            let is_refused =
+                lab_core::decide::read_rules(project).is_ok_and(|rules| !rules.changed.is_empty());
+            let rules = match is_refused {
+                true => {
+                    format!(
+                        "the rules are not as in HEAD: `lab rules{} -m TEXT` commits them, then ",
+                        project.argument
+                    )
+                }
+                false => String::new(),
+            };
+            lines.push(format!("  {rules}`lab keep{this} -m TEXT` commits it, {discard}"));
         }
         Outcome::Fail | Outcome::Crash => lines.push(format!("  {discard}")),
         Outcome::Void | Outcome::NotJudged => {}

@@ -30,7 +30,7 @@ fn a_mixed_result_names_its_figure_its_aggregate_and_the_worst_workload() {
         "813 GB/s (geometric mean of 3)",
         "mixed +13.1 %",
         "! 1 of 3 workloads is slower, the worst rows=128 cols=4096 T=f32 by -4.9 % (-6.0 … -3.8)",
-        "Workloads run 2 · 3 · 1 faster, 1 same, 1 slower · the whole: geometric mean",
+        "Workloads run 2 · 3 · 1 faster, 1 same, 1 slower · aggregate: geometric mean",
         "rows=128 cols=4096 T=f32",
         "▼",
         "slower",

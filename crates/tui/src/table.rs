@@ -21,8 +21,8 @@ pub struct Sort {
 /// What a row shows beyond its experiment: comparisons with other experiments and with the present kernel and device.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RowFacts {
-    /// Its figure divided by the best figure kept before it, minus 1; of the same kernel on the same device. `None`
-    /// where nothing was kept before.
+    /// Its figure divided by the best figure kept before it, minus 1; of the same kernel on the same device, over as many
+    /// workloads. `None` where nothing was kept before.
     pub over_best: Option<f64>,
     /// It is an experiment with another kernel than the screen's.
     pub of_another_kernel: bool,
@@ -146,10 +146,11 @@ impl Table {
     /// Takes a new history, or another kernel or device: computes the facts, the filter and the order again.
     pub fn set_history(&mut self, history: &[Experiment], context: TableContext) {
         self.context = (context.kernel.to_owned(), context.device.map(str::to_owned), context.emulated);
-        let mut best: HashMap<(Option<&str>, Option<&str>, bool), f64> = HashMap::new();
+        let mut best: HashMap<(Option<&str>, Option<&str>, bool, Option<usize>), f64> = HashMap::new();
         self.facts.clear();
         self.facts.extend(history.iter().map(|experiment| {
-            let of = (experiment.kernel.as_deref(), experiment.device.as_deref(), experiment.emulated);
+            let (kernel, device) = (experiment.kernel.as_deref(), experiment.device.as_deref());
+            let of = (kernel, device, experiment.emulated, experiment.measured.part);
             let before = best.get(&of).copied();
             let figure = experiment.figure();
             if let Some(figure) = figure.filter(|_| experiment.is_kept()) {

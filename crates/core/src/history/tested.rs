@@ -76,14 +76,21 @@ pub struct Best {
     pub commit: String,
 }
 
+/// How many workloads the run judged, if it left some to later occasions. Only results over as many are compared.
+fn part(record: &Record) -> Option<usize> {
+    record.verdict.as_ref().and_then(|verdict| verdict.judged?.part())
+}
+
 /// Finds the best kept result among experiments; `None` if nothing was kept.
 fn best(record: &Record, history: &[Experiment], goal: Goal) -> Option<Best> {
+    let part = part(record);
     let comparable = |e: &&Experiment| {
         e.row.status == Status::Keep
             && !e.emulated
             && e.run != Some(record.start.id)
             && e.kernel.as_ref() == Some(&record.start.kernel)
             && e.device == record.device
+            && e.measured.part == part
             && e.row.throughput_sps > 0.0
     };
     let kept = history.iter().filter(comparable);
@@ -99,6 +106,7 @@ pub fn best_in_ledger(repo: &Repo, project: &Project, index: &mut RunIndex, reco
     let text = ledger::read_text(&ledger::path(project, false)).ok()?;
     let lines: Vec<Line> = ledger::lines(&text).collect();
     let notes = Notes::of(repo);
+    let part = part(record);
     let mut best: Option<Best> = None;
     for line in lines.iter().rev() {
         let Some(value) = line.kept().filter(|value| *value > 0.0) else { continue };
@@ -114,7 +122,11 @@ pub fn best_in_ledger(repo: &Repo, project: &Project, index: &mut RunIndex, reco
         }
         let summary = run.map_or_else(|| index.summary_in_note(&row.commit), |run| index.summary(run));
         let is_of_kernel = summary.is_some_and(|summary| {
-            summary.kernel == record.start.kernel && summary.device == record.device && !summary.emulated()
+            let own = summary.verdict.and_then(|verdict| verdict.measured().part);
+            summary.kernel == record.start.kernel
+                && summary.device == record.device
+                && !summary.emulated()
+                && own == part
         });
         if is_of_kernel && run != Some(record.start.id) {
             best = Some(Best { value, commit: row.commit });
@@ -220,6 +232,13 @@ mod tests {
         let history = [kept("aaaaaaa", 160_000.0), kept("bbbbbbb", 150_000.0)];
         assert!(of(&run(), &history).ends_with("vs incumbent, best so far"));
         assert!(of(&run(), &[kept("ccccccc", 170_000.0)]).ends_with(", -2.8 % vs best (ccccccc)"));
+        // A save judged three workloads, and `lab measure` 54: their means are two figures.
+        let save =
+            with(|verdict| verdict.judged = Some(JudgedWorkloads { judged: 3, of: 54, when: When::Save }));
+        assert!(!of(&save, &[kept("ccccccc", 170_000.0)]).contains("best"));
+        let mut same = kept("ccccccc", 170_000.0);
+        same.measured.part = Some(3);
+        assert!(of(&save, &[same]).ends_with(", -2.8 % vs best (ccccccc)"));
         // Of another kernel, or on another device, nothing is better or worse.
         let other = Experiment { kernel: Some("other.cu".into()), ..kept("ddddddd", 1.0) };
         assert_eq!(of(&run(), &[other]), of(&run(), &[]));

@@ -166,6 +166,10 @@ pub struct Measured {
     pub change: Option<Change>,
     /// The verdict has caveats: the device was in a bad state, or something was not measured.
     pub caveated: bool,
+    /// The number of judged workloads, if the run left some to later occasions. Such a figure is compared only with figures over
+    /// as many workloads: a mean over others is another figure. `None` if all were judged, or nothing tells.
+    #[serde(default)]
+    pub part: Option<usize>,
 }
 
 impl From<&Verdict> for Measured {
@@ -174,6 +178,7 @@ impl From<&Verdict> for Measured {
             objective: verdict.objective,
             change: verdict.change,
             caveated: !verdict.caveats.is_empty(),
+            part: verdict.judged.and_then(|judged| judged.part()),
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::run::record::{self, Decision, Origin, SealedFigures};
 use crate::run::verdict::{Change, Outcome, Verdict};
 use crate::run::{Ending, Fingerprint, Reason, RunId};
 use jiff::Timestamp;
-use lab_protocol::report::Measure;
+use lab_protocol::report::{JudgedWorkloads, Measure};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -59,6 +59,9 @@ pub struct VerdictSummary {
     /// Whether the verdict has caveats.
     #[serde(default, rename = "caveats", deserialize_with = "any")]
     pub caveated: bool,
+    /// How many of the problem's workloads were judged; `None` in the index of an older lab.
+    #[serde(default)]
+    pub judged: Option<JudgedWorkloads>,
 }
 
 /// Reads a verdict's list of caveats, or what an index says of it: whether there are any.
@@ -77,14 +80,26 @@ fn any<'de, D: Deserializer<'de>>(caveats: D) -> Result<bool, D::Error> {
 
 impl VerdictSummary {
     pub fn measured(&self) -> Measured {
-        Measured { objective: self.objective, change: self.change, caveated: self.caveated }
+        Measured {
+            objective: self.objective,
+            change: self.change,
+            caveated: self.caveated,
+            part: self.judged.and_then(JudgedWorkloads::part),
+        }
     }
 }
 
 impl From<&Verdict> for VerdictSummary {
     fn from(verdict: &Verdict) -> Self {
-        let Measured { objective, change, caveated } = verdict.into();
-        VerdictSummary { outcome: verdict.outcome, emulated: verdict.emulated, objective, change, caveated }
+        let Measured { objective, change, caveated, part: _ } = verdict.into();
+        VerdictSummary {
+            outcome: verdict.outcome,
+            emulated: verdict.emulated,
+            objective,
+            change,
+            caveated,
+            judged: verdict.judged,
+        }
     }
 }
 

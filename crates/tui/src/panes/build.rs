@@ -116,7 +116,8 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
             maps => format!(", {maps} tensor maps"),
         };
         let cluster = cluster.unwrap_or_default();
-        let shape = format!("{entry}{blocks} blocks of {block} threads{cluster}{cooperative}{maps}");
+        let noun = if blocks == "1" { "block" } else { "blocks" };
+        let shape = format!("{entry}{blocks} {noun} of {block} threads{cluster}{cooperative}{maps}");
         tell("launch", Some(printable(&shape).into_owned()));
         let dynamic = launch.shared_bytes.filter(|bytes| !is_list || *bytes > 0);
         tell("dynamic shared", dynamic.map(|b| format!("{} a block", format::bytes(b as f64))));

@@ -333,6 +333,7 @@ fn describe(
     };
     let before =
         at.checked_sub(1).and_then(|before| comparable.points.best(before)).filter(|best| *best != 0.0);
+    let before = before.filter(|_| comparable.points.is_beside_best(experiment));
     let change = before.zip(figure(experiment)).map(|(best, value)| value / best - 1.0);
     let mut spans = vec![Span::styled(
         if is_selected { appearance.symbols.pick("▸ ", "> ") } else { "  " },

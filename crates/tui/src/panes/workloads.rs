@@ -198,7 +198,7 @@ fn note(of: &str, table: &WorkloadTable, sort: Option<Sort>) -> String {
     let counts = counts.map(|speed| (table.count(speed), speed)).into_iter().filter(|(count, _)| *count > 0);
     let counts: Vec<String> = counts.map(|(count, speed)| format!("{count} {}", speed.word())).collect();
     parts.extend((!counts.is_empty()).then(|| counts.join(", ")));
-    parts.extend(table.aggregate.map(|of| format!("the whole: {}", of.aggregate.name())));
+    parts.extend(table.aggregate.map(|of| format!("aggregate: {}", of.aggregate.name())));
     parts.join(" · ")
 }
 

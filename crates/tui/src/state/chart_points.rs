@@ -22,8 +22,11 @@ pub struct Kinds<P> {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChartPoints {
     kinds: Kinds<Vec<(f64, f64)>>,
-    /// The best passing and kept figure, at each place where it is a better one than before.
+    /// The best passing and kept figure, at each place where it is a better one than before; of the experiments that judged as
+    /// many workloads as the newest one.
     best: Vec<(f64, f64)>,
+    /// The workloads of those experiments, if they judged a part of them.
+    part: Option<usize>,
     count: usize,
     /// What the axis must reach where all of them are shown.
     reach: Reach,
@@ -54,8 +57,10 @@ impl Reach {
 
 impl ChartPoints {
     /// Of experiments from oldest to newest.
-    pub fn of<'e>(experiments: impl Iterator<Item = &'e Experiment>, goal: Goal) -> Self {
-        let mut chart = ChartPoints::default();
+    pub fn of<'e>(experiments: impl Iterator<Item = &'e Experiment> + Clone, goal: Goal) -> Self {
+        let newest = experiments.clone().filter(|e| figure(e).is_some()).last();
+        let part = newest.and_then(|newest| newest.measured.part);
+        let mut chart = ChartPoints { part, ..ChartPoints::default() };
         let ChartPoints { kinds, best, count, .. } = &mut chart;
         for (at, experiment) in experiments.enumerate() {
             *count = at + 1;
@@ -64,7 +69,8 @@ impl ChartPoints {
             }
             let points = match figure(experiment) {
                 Some(value) if experiment.is_kept() => {
-                    if best.last().is_none_or(|(_, best)| goal.prefers(value, *best)) {
+                    let is_better = best.last().is_none_or(|(_, best)| goal.prefers(value, *best));
+                    if is_better && experiment.measured.part == part {
                         best.push((place(at), value));
                     }
                     &mut kinds.kept
@@ -104,6 +110,11 @@ impl ChartPoints {
             wrong: within(wrong, shown),
             crashed: within(crashed, shown),
         }
+    }
+
+    /// Whether the experiment judged as many workloads as those whose best is shown.
+    pub fn is_beside_best(&self, experiment: &Experiment) -> bool {
+        experiment.measured.part == self.part
     }
 
     /// The best up to this experiment, itself included.
@@ -218,6 +229,20 @@ mod tests {
         assert_eq!((reach.least, reach.most), (Some(19.0), Some(105.0)));
         assert_eq!(reach, chart.matters(&(5..9)));
         assert_eq!(chart.reach(&(0..9)), chart.matters(&(0..9)));
+    }
+
+    #[test]
+    fn the_best_is_of_experiments_that_judged_as_many_workloads_as_the_newest() {
+        let kept = |figure, part| {
+            let mut kept = experiment(figure, Status::Keep);
+            kept.measured.part = part;
+            kept
+        };
+        let all = [kept(10.0, None), kept(90.0, Some(8)), kept(12.0, None)];
+        let chart = ChartPoints::of(all.iter(), Goal::Maximize);
+        assert_eq!([0, 1, 2].map(|at| chart.best(at)), [Some(10.0), Some(10.0), Some(12.0)]);
+        assert_eq!(all.each_ref().map(|one| chart.is_beside_best(one)), [true, false, true]);
+        assert_eq!(ChartPoints::of(all[..2].iter(), Goal::Maximize).best(1), Some(90.0));
     }
 
     #[test]

@@ -38,7 +38,12 @@ fn history(rows: &str) -> Vec<Experiment> {
             emulated: words[3] == "cpu",
             decided: None,
             trailers: Vec::new(),
-            measured: Measured { objective: None, change: Some(change), caveated: figure == 60.0 },
+            measured: Measured {
+                objective: None,
+                change: Some(change),
+                caveated: figure == 60.0,
+                part: None,
+            },
         }
     };
     rows.trim().lines().enumerate().map(one).collect()
@@ -138,6 +143,19 @@ fn each_column_sorts_its_best_value_first_and_rows_without_a_value_last() {
     }
     table.reverse(&history);
     assert_eq!(rows(&table), "c6 c0 c1 c5 c7 c3 c4 c2");
+}
+
+#[test]
+fn the_best_before_is_over_as_many_workloads() {
+    let mut history = history(
+        "10 keep a H200 measured all\n90 keep a H200 saved\n12 keep a H200 measured\n81 keep a H200 saved",
+    );
+    for at in [1, 3] {
+        history[at].measured.part = Some(8);
+    }
+    let over =
+        table(&history).facts.iter().map(|f| f.over_best.map(|r| (r * 100.0).round())).collect::<Vec<_>>();
+    assert_eq!(over, [None, None, Some(20.0), Some(-10.0)]);
 }
 
 #[test]

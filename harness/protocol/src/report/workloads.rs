@@ -115,6 +115,13 @@ pub struct JudgedWorkloads {
     pub when: When,
 }
 
+impl JudgedWorkloads {
+    /// The number of judged workloads, if some were left to later occasions.
+    pub fn part(self) -> Option<usize> {
+        (self.judged < self.of).then_some(self.judged)
+    }
+}
+
 /// `3 of 54 workloads judged`
 impl std::fmt::Display for JudgedWorkloads {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

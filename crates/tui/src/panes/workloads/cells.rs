@@ -27,8 +27,8 @@ pub fn text(column: Column, workload: &Workload, symbols: SymbolSet) -> String {
         Column::Heat => heat(workload, symbols),
         Column::Speed => word(workload),
         Column::Incumbent => workload.incumbent_us.map(format::count).unwrap_or_default(),
-        Column::Gbps => workload.gbps.map(format::count).unwrap_or_default(),
-        Column::Gflops => workload.gflops.map(format::count).unwrap_or_default(),
+        Column::Gbps => workload.gbps.map(rate).unwrap_or_default(),
+        Column::Gflops => workload.gflops.map(rate).unwrap_or_default(),
     }
 }
 
@@ -48,6 +48,11 @@ fn word(workload: &Workload) -> String {
         Some(word) => format!("✗ {}", printable(word)),
         None => workload.speed.map(|speed| speed.word().to_owned()).unwrap_or_default(),
     }
+}
+
+/// A rate, with two decimals also below 1, as the harness prints them.
+fn rate(value: f64) -> String {
+    if (0.005..1.0).contains(&value) { format!("{value:.2}") } else { format::count(value) }
 }
 
 fn ends(measure: &Measure) -> Option<(f64, f64)> {

@@ -56,6 +56,16 @@ fn rows_are_sorted_by_any_column_and_then_as_they_were() {
 }
 
 #[test]
+fn a_rate_has_two_decimals_also_below_1() {
+    let log =
+        "workload: n=1 kernel_us=1 gbps=0.99 gflops=0.00\nworkload: n=2 kernel_us=1 gbps=1.06 gflops=0.001\n";
+    let table = table(log);
+    let text = |column, at: usize| cells::text(column, &table.workloads[at], SymbolSet::Ascii);
+    assert_eq!([0, 1].map(|at| text(Column::Gbps, at)), ["0.99", "1.06"]);
+    assert_eq!([0, 1].map(|at| text(Column::Gflops, at)), ["0", "0.0010"]);
+}
+
+#[test]
 fn the_heat_has_a_sign_and_grows_with_the_difference() {
     let table = table(LOG);
     let heat = |at: usize, symbols| cells::text(Column::Heat, &table.workloads[at], symbols);
@@ -107,7 +117,7 @@ fn the_title_says_how_many_and_which_aggregate() {
     let sort = Some(Sort::by(Column::Ratio));
     assert_eq!(
         note("run 7", &table(LOG), sort),
-        "run 7 · 4 · by vs incumbent ▲ · 1 faster, 1 same, 1 slower, 1 undecided · the whole: geometric mean"
+        "run 7 · 4 · by vs incumbent ▲ · 1 faster, 1 same, 1 slower, 1 undecided · aggregate: geometric mean"
     );
     assert_eq!(
         WorkloadsState::default().rows(&table(LOG))[1],
