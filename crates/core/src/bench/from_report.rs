@@ -6,29 +6,6 @@ use lab_protocol::report::workloads::{self, Words, Workload};
 use lab_protocol::report::{Report, first_word, number};
 use std::collections::HashMap;
 
-<<<<<<< HEAD
-=======
-/// Keys of a time, the first that a line has, and what a µs is of each.
-const TIMES: [(&str, f64); 6] =
-    [("kernel_us", 1.0), ("us", 1.0), ("time_us", 1.0), ("latency_us", 1.0), ("ms", 1e3), ("time_ms", 1e3)];
-
-/// Further keys that end the name of a workload. `n=`, the number of times, is not among them: a time stands before it, and
-/// `n` is also the usual name of a dimension.
-const FIGURES: [&str; 11] = [
-    "mad_us",
-    "gbps",
-    "gbs",
-    "gflops",
-    "tflops",
-    "sps",
-    "throughput_sps",
-    "trials_us",
-    "correctness",
-    "ok",
-    "speed",
-];
-
->>>>>>> i13-launch
 /// Most workloads of a run that are recorded.
 pub const MOST_WORKLOADS: usize = 4096;
 
@@ -129,13 +106,6 @@ mod tests {
     }
 
     #[test]
-<<<<<<< HEAD
-    fn a_dimension_called_n_is_a_part_of_the_name() {
-        let log = "workload: n=8 T=f32 kernel_us=7 trials_us=7 n=1 correctness=pass\n\
-                   workload: n=16 T=f32 kernel_us=9 trials_us=9 n=1 correctness=pass\n";
-        let names: Vec<String> = of(log, Outcome::Pass).into_iter().map(|(name, ..)| name).collect();
-        assert_eq!(names, ["n=8 T=f32", "n=16 T=f32"]);
-=======
     fn a_dimension_may_be_called_n() {
         let rows = of(
             "workload: n=1 T=f32 kernel_us=6 mad_us=0 n=1 correctness=pass\n\
@@ -146,7 +116,6 @@ mod tests {
             rows.iter().map(|row| row.0.as_str()).collect::<Vec<_>>(),
             ["n=1 T=f32", "m=16 n=4096 k=8"]
         );
->>>>>>> i13-launch
     }
 
     #[test]
