@@ -62,6 +62,10 @@ pub struct Table {
     marked: Vec<ExperimentKey>,
 }
 
+/// What two experiments must have in common so that their figures can be compared: the kernel, the device, whether the device
+/// is emulated, and the number of judged workloads if some were left out.
+type ComparedWith<'a> = (Option<&'a str>, Option<&'a str>, bool, Option<usize>);
+
 impl Default for Table {
     fn default() -> Self {
         Table {
@@ -146,7 +150,7 @@ impl Table {
     /// Takes a new history, or another kernel or device: computes the facts, the filter and the order again.
     pub fn set_history(&mut self, history: &[Experiment], context: TableContext) {
         self.context = (context.kernel.to_owned(), context.device.map(str::to_owned), context.emulated);
-        let mut best: HashMap<(Option<&str>, Option<&str>, bool, Option<usize>), f64> = HashMap::new();
+        let mut best: HashMap<ComparedWith, f64> = HashMap::new();
         self.facts.clear();
         self.facts.extend(history.iter().map(|experiment| {
             let (kernel, device) = (experiment.kernel.as_deref(), experiment.device.as_deref());

@@ -4,7 +4,7 @@ use crate::message::Trailer;
 use crate::run::RunId;
 use crate::run::verdict::{Change, Verdict};
 use jiff::Timestamp;
-use lab_protocol::report::Measure;
+use lab_protocol::report::{JudgedWorkloads, Measure};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -178,7 +178,7 @@ impl From<&Verdict> for Measured {
             objective: verdict.objective,
             change: verdict.change,
             caveated: !verdict.caveats.is_empty(),
-            part: verdict.judged.and_then(|judged| judged.part()),
+            part: verdict.judged.and_then(JudgedWorkloads::part),
         }
     }
 }
