@@ -145,7 +145,7 @@ class Trace:
 
 def left_behind(work):
     """What a killed judge left: processes of this repository, and folders of theirs in the cache."""
-    state = f"LAB_STATE_DIR={work.top}/work/state".encode()
+    state = b"LAB_STATE_DIR=" + bytes(work.top / "work" / "state")
 
     def processes():
         found = []
