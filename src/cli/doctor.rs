@@ -177,6 +177,9 @@ fn project(folder: &Path) -> Finding {
         (Ok(trust::Trust::Needed(request)), _) if request.command.is_some() => {
             ill("project", says, "read the harness command, then `lab trust`")
         }
+        (Ok(trust::Trust::Needed(request)), _) if request.python.is_some() => {
+            ill("project", format!("{says}; {request}"), "look at what would run, then `lab trust`")
+        }
         (Ok(trust::Trust::Needed(_)), _) => ill(
             "project",
             format!("{says}; this folder is not trusted, and there is no sandbox"),

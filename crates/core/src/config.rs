@@ -48,6 +48,8 @@ pub struct Config {
     /// A command line for `sh -c`. `None` means the built-in harness.
     pub harness: Option<String>,
     pub device: Target,
+    /// The Python interpreter: a path relative to lab.toml, or a name that PATH leads to. `None` means python3.
+    pub python: Option<String>,
     /// Key of the result line that is the measure.
     pub objective: Objective,
     pub goal: Goal,
@@ -124,6 +126,7 @@ impl Default for Config {
             kernel: None,
             harness: None,
             device: Target::Auto,
+            python: None,
             objective: Objective::default(),
             goal: Goal::Maximize,
             time_limit_s: 60.0,
@@ -255,6 +258,11 @@ impl Config {
         if self.harness.as_ref().is_some_and(|h| h.trim().is_empty()) {
             bail!("harness is empty: remove the line to use the built-in harness");
         }
+        if self.python.as_ref().is_some_and(|python| python.trim().is_empty()) {
+            bail!(
+                "python is empty: name an interpreter, as in \".venv/bin/python\", or remove the line to use python3"
+            );
+        }
         self.measure.check()?;
         for pattern in &self.project.kernels {
             if let Some(fault) = glob::fault(pattern.strip_prefix('!').unwrap_or(pattern)) {
@@ -319,12 +327,12 @@ mod tests {
         let none = "kernel = \"a.cu\"\ndevice = \"cpu\"\n[auto]\ndecide = true\n[watch]\nquiet_ms = 9\nceiling_ms = 99\n\
                     [project]\nkernels = [\"kernels/*\", \"!kernels/old\"]\n";
         assert_eq!(differences(none), [""; 0]);
-        let all = "harness = \"x\"\nobjective = \"gbps\"\ngoal = \"minimize\"\ntime_limit_s = 61\noutput_limit_mib = 65\n\
+        let all = "harness = \"x\"\npython = \"p\"\nobjective = \"gbps\"\ngoal = \"minimize\"\ntime_limit_s = 61\noutput_limit_mib = 65\n\
                    [compile]\noptions = [\"-O1\"]\narch = \"sm_90\"\n[measure]\nbudget_ms = 1\nsame_within = 1\nnarrow = 1\n\
                    warm_up = 1\niterations = 9\ntrials = 9\nlimit_s = 9\n[watch]\nextra = [\"a\"]\n";
         let wanted = "compile.arch compile.options goal harness measure.budget_ms measure.iterations measure.limit_s \
                       measure.narrow measure.same_within measure.trials measure.warm_up objective output_limit_mib \
-                      time_limit_s watch.extra";
+                      python time_limit_s watch.extra";
         assert_eq!(differences(all).join(" "), wanted);
     }
 
@@ -363,6 +371,7 @@ mod tests {
         assert!(error("output_limit_mib = 0").contains("from 1"));
         assert!(error("objective = \"Throughput SPS\"").contains("names a result line"));
         assert!(error("harness = \" \"").contains("built-in harness"));
+        assert!(error("python = \"\"").contains("name an interpreter"));
         assert!(
             error("[measure]\nsame_within = 0.005").contains("measure.same_within = 0.005: it is in percent")
         );

@@ -322,7 +322,7 @@ fn create_files(
     id: RunId,
     inputs: &Inputs,
 ) -> Result<(LockedFile, Record)> {
-    let snapshot = store.files().create(&store.kernel(id));
+    let snapshot = store.files().create(&store.new_kernel(id, project.language()));
     snapshot
         .and_then(|mut file| file.write_all(inputs.kernel()))
         .context("cannot write the snapshot of the kernel")?;
