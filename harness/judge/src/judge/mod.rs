@@ -15,6 +15,7 @@
 //! | `discipline` | the timed launches of `lab bench`: a fixed number, of the candidate alone |
 //! | `kernel_builder` | what the compiler process is asked to build |
 //! | `kernel_snapshot` | the copy of kernel.cu that is judged |
+//! | `launch_lines` | the lines about launches |
 //! | `device_access` | waiting until the GPU is free |
 //! | `confinement` | the sandbox of the children |
 //! | `processes` | starting the children, the cache folder |
@@ -26,6 +27,7 @@ mod discipline;
 mod incumbent;
 mod kernel_builder;
 mod kernel_snapshot;
+mod launch_lines;
 mod measuring;
 pub mod probing;
 mod processes;

@@ -9,6 +9,7 @@ use super::discipline;
 use super::incumbent::{self, Incumbent};
 use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
+use super::launch_lines::write_launches;
 use super::measuring::{self, Candidate};
 use super::probing;
 use super::processes::{arch, auto_caveat, cache_dir, sandbox_of, start_compiler, start_worker};
@@ -24,8 +25,8 @@ use crate::probe;
 use crate::problem::{self, BuildNeeds, HeldOutUse, Problem};
 use crate::sink::SharedSink;
 use crate::telemetry::TelemetryMonitor;
-use crate::worker::{Launched, LaunchedKernel, ModuleId, Worker};
-use lab_device::{Built, DeviceInfo, Occupancy};
+use crate::worker::{ModuleId, Worker};
+use lab_device::{Built, DeviceInfo};
 use lab_protocol::report::{JudgedWorkloads, Report, Severity, Stage, Writer};
 use std::io;
 use std::path::Path;
@@ -235,53 +236,6 @@ fn write_device(device: &DeviceInfo, out: &mut Writer) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Writes `launch:` for the first launch of the statement, `launch_2:` and so on for the others of a list, and for a list
-/// `launch_list:` with the number of its launches and its scratch buffer.
-fn write_launches(launched: &Launched, out: &mut Writer) -> io::Result<()> {
-    let Launched { kernels, is_list, scratch_bytes, zeroed } = launched;
-    if *is_list {
-        let scratch = match (scratch_bytes, zeroed) {
-            (0, _) => "none",
-            (_, true) => "zeroed",
-            (_, false) => "unset",
-        };
-        let launches = kernels.len();
-        out.line("launch_list", format_args!("{launches} scratch_bytes={scratch_bytes} scratch={scratch}"))?;
-    }
-    for (number, kernel) in (1..).zip(kernels) {
-        let key = if number == 1 { "launch".to_owned() } else { format!("launch_{number}") };
-        write_launch(&key, kernel, *is_list, out)?;
-    }
-    Ok(())
-}
-
-/// Writes the shape of a launch, and the occupancy in percent of a multiprocessor's threads.
-fn write_launch(key: &str, kernel: &LaunchedKernel, is_list: bool, out: &mut Writer) -> io::Result<()> {
-    let LaunchedKernel { entry, shape, occupancy, maps } = kernel;
-    let by = |e: [u32; 3]| format!("{}x{}x{}", e[0], e[1], e[2]);
-    let mut line = format!("{} block={}", by(shape.grid), by(shape.block));
-    line.push_str(&format!(" shared_bytes={}", shape.shared_bytes));
-    if shape.cooperative {
-        line.push_str(" cooperative=yes");
-    }
-    if shape.has_clusters() {
-        line.push_str(&format!(" cluster={}", by(shape.cluster)));
-    }
-    if *maps > 0 {
-        line.push_str(&format!(" tensor_maps={maps}"));
-    }
-    if is_list {
-        line.push_str(&format!(" entry={entry}"));
-    }
-    if let Some(Occupancy { blocks_per_sm, threads_per_sm }) = occupancy.filter(|r| r.threads_per_sm > 0) {
-        // In f64: the product of three extents that the kernel chose may overflow an integer.
-        let threads: f64 = shape.block.map(f64::from).iter().product::<f64>() * f64::from(blocks_per_sm);
-        let occupancy = threads / f64::from(threads_per_sm) * 100.0;
-        line.push_str(&format!(" blocks_per_sm={blocks_per_sm} occupancy={occupancy:.0}"));
-    }
-    out.line(key, line)
 }
 
 /// A random seed, from the standard library's source of random hash keys.

@@ -4,7 +4,7 @@ use super::images::Images;
 use super::left_behind::WorkerTasks;
 use super::link::{Link, Operation};
 use super::messages::{SandboxRequest, WorkerReply, WorkerRequest, missing_text};
-use super::{Breach, BufferId, Launch, Launched, ModuleId, WatchingTool, serve};
+use super::{Breach, BufferId, Launch, Launched, ModuleId, Replayed, WatchingTool, serve};
 use crate::outcome::Stop;
 use crate::process::child::{Child, LineSink, Program};
 use crate::process::rpc::Connection;
@@ -315,7 +315,7 @@ impl Worker {
     }
 
     /// Launches these one after the other, with `graph` as one CUDA graph if the device has graphs: then without the host in
-    /// between. Returns the seconds from the first one's begin to the last one's end. All together may take as long as one
+    /// between. All together may take as long as one
     /// launch. With `flush`, a buffer larger than the L2 cache is written just before: nothing that was in the cache is there
     /// when the first launch begins.
     pub fn replay(
@@ -323,11 +323,15 @@ impl Worker {
         launches: Vec<Launch>,
         flush: Option<BufferId>,
         graph: bool,
-    ) -> Result<f64, Stop> {
-        let (flush, submission) = (flush.map(|buffer| (buffer, POISONS[0])), self.submission(graph));
-        let request = WorkerRequest::Replay { launches, flush, submission };
+    ) -> Result<Replayed, Stop> {
+        let (flush, asked) = (flush.map(|buffer| (buffer, POISONS[0])), self.submission(graph));
+        let request = WorkerRequest::Replay { launches, flush, submission: asked };
         match self.link.call(&request, Operation::Launch, &[], 0)?.0 {
-            WorkerReply::Replayed { seconds } => Ok(seconds),
+            WorkerReply::Replayed { seconds, uncaptured } => {
+                let uncaptured = uncaptured.filter(|_| asked == Submission::Graph);
+                let submission = if uncaptured.is_some() { Submission::Plain } else { asked };
+                Ok(Replayed { seconds, submission, uncaptured })
+            }
             _ => Err(self.link.invalid_answer("no time of a replay")),
         }
     }

@@ -78,6 +78,10 @@ pub enum WorkerReply {
     },
     Replayed {
         seconds: f64,
+        /// Why the launches were submitted one after the other although a graph was asked for. `None` if they were submitted as
+        /// they were asked for.
+        #[serde(default)]
+        uncaptured: Option<String>,
     },
     Digests(Vec<u64>),
     Breaches(Vec<Breach>),
