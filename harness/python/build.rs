@@ -15,7 +15,11 @@ fn main() -> io::Result<()> {
     let mut text = String::from("&[\n");
     for file in &files {
         let name = file.strip_prefix(&root).unwrap_or(file);
-        let line = format!("    ({:?}, include_str!({:?})),", name.display().to_string(), file.display().to_string());
+        let line = format!(
+            "    ({:?}, include_str!({:?})),",
+            name.display().to_string(),
+            file.display().to_string()
+        );
         writeln!(text, "{line}").map_err(io::Error::other)?;
     }
     text.push_str("]\n");

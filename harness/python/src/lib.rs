@@ -34,7 +34,8 @@ pub fn write(folder: &Path) -> io::Result<()> {
         let path = folder.join(name);
         let parent = path.parent().map_or_else(PathBuf::new, Path::to_owned);
         let written = fs::create_dir_all(parent).and_then(|()| fs::write(&path, text));
-        written.map_err(|e| io::Error::new(e.kind(), format!("{} cannot be written: {e}", path.display())))?;
+        written
+            .map_err(|e| io::Error::new(e.kind(), format!("{} cannot be written: {e}", path.display())))?;
     }
     Ok(())
 }

@@ -28,7 +28,8 @@ pub fn write_launches(launched: &Launched, out: &mut Writer) -> io::Result<()> {
 /// Writes `registers:`, `spill_bytes:` and `shared_bytes:` of the kernel with the most registers: most often the one that computes
 /// most. Where there are several, `largest_kernel:` is its name.
 fn write_resources(resources: &[KernelResources], out: &mut Writer) -> io::Result<()> {
-    let largest = resources.iter().max_by_key(|kernel| (kernel.registers, kernel.spill_bytes, kernel.shared_bytes));
+    let largest =
+        resources.iter().max_by_key(|kernel| (kernel.registers, kernel.spill_bytes, kernel.shared_bytes));
     let Some(KernelResources { name, registers, spill_bytes, shared_bytes }) = largest else { return Ok(()) };
     if resources.len() > 1 {
         out.line("largest_kernel", format_args!("{name} of={}", resources.len()))?;

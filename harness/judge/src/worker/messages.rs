@@ -126,3 +126,11 @@ pub fn missing_text(entry: &str, missing: &str) -> String {
         )
     }
 }
+
+/// The error text for a Python source that lacks the function `entry`.
+pub fn missing_function(entry: &str) -> String {
+    format!(
+        "there is no function {entry}: the source must define `def {entry}(…):` with the names of problem.toml as its parameters; it \
+         writes into its outputs and returns None"
+    )
+}

@@ -13,6 +13,7 @@ mod left_behind;
 mod link;
 mod memory;
 mod messages;
+mod python;
 mod scratch;
 mod server;
 mod tensor_maps;
@@ -24,6 +25,7 @@ pub use launch_statement::{SHAPE_BYTES, encoding as statement_encoding};
 
 pub use client::{StartingWorker, Worker};
 pub use memory::{BACK, FRONT};
+pub use python::{Interpreter, NO_SANDBOX};
 pub use server::serve;
 
 use crate::dtype::Dtype;
