@@ -1,5 +1,6 @@
 """Calls of a kernel's function: finds each argument by the name of its parameter, and checks how the call ended."""
 
+import copy
 import inspect
 import sys
 
@@ -8,6 +9,7 @@ from .failures import Build, Crash, Lab, at_line, explain
 
 _signature, _unwrap = inspect.signature, inspect.unwrap
 _Parameter = inspect.Parameter
+_copy = copy.copy
 _recursion_limit = sys.getrecursionlimit()
 _set_recursion_limit, _set_trace, _set_profile = sys.setrecursionlimit, sys.settrace, sys.setprofile
 
@@ -66,22 +68,47 @@ def line_of(function):
 
 
 class Call:
-    """One call of a kernel's function, with its arguments."""
+    """One call of a kernel's function, as a launch states it."""
 
-    def __init__(self, module, entry, function, arguments, process):
-        self._module, self._entry, self._function = module, entry, function
-        self._positional, self._named = arguments
-        self._process = process
-
-    @property
-    def entry(self):
-        """The name of the function."""
-        return self._entry
+    def __init__(self, module, function, launch, memory, device, process):
+        self.module, self.entry = module, launch["entry"]
+        self._function, self._process, self._device = function, process, device
+        self._parameters, self._args = launch["parameters"], launch["args"]
+        # Address, length, and whether it is an input, of each argument that is a buffer; else None.
+        self._places = [_place(arg, parameter, memory) for arg, parameter in zip(self._args, self._parameters)]
+        self._positional = self._named = None
 
     @property
-    def module(self):
-        """The module that holds the function."""
-        return self._module
+    def kind(self):
+        """What decides which code a call compiles: two calls of one kind compile once."""
+        shapes = tuple((p["name"], p["dtype"], tuple(p.get("shape") or ())) for p in self._parameters)
+        return self.module.path, self.entry, shapes
+
+    @property
+    def buffers(self):
+        """Address and length of each buffer."""
+        return list({place[:2]: None for place in self._places if place is not None})
+
+    @property
+    def outputs(self):
+        """Address and length of each buffer that the call may write."""
+        return [place[:2] for place in self._places if place is not None and not place[2]]
+
+    def at(self, address_of):
+        """This call, with its buffers where `address_of` has put them. Raises Build if the function's parameters do not fit."""
+        values = [self._value(*item, address_of) for item in zip(self._args, self._parameters, self._places)]
+        call = _copy(self)
+        call._positional, call._named = bind(self.module, self._function, self.entry, self._parameters, values)
+        return call
+
+    def _value(self, arg, parameter, place, address_of):
+        if place is not None:
+            address, _, is_input = place
+            return self._device.view(address_of(address), parameter["dtype"], parameter["shape"], is_input)
+        try:
+            return dtypes.scalar(parameter["dtype"], bytes(arg["Value"]))
+        except ValueError as error:
+            raise Lab(f"the parameter {parameter['name']}: {error}") from None
 
     def run(self):
         """Calls the function. Raises Crash if it raises, returns something, or opened what it must not."""
@@ -89,13 +116,13 @@ class Call:
             result = self._function(*self._positional, **self._named)
         except BaseException as error:  # noqa: B902: also SystemExit and KeyboardInterrupt are the kernel's
             self._restore()
-            raise Crash(explain(error, self._module.path)) from None
+            raise Crash(explain(error, self.module.path)) from None
         self._restore()
         if result is not None:
             kind = type(result)
-            text = (f"{self._entry} returned a value of type {kind.__module__}.{kind.__qualname__}: it must write into "
+            text = (f"{self.entry} returned a value of type {kind.__module__}.{kind.__qualname__}: it must write into "
                     "its outputs and return None")
-            raise Crash(at_line(self._module.shown, line_of(self._function), text))
+            raise Crash(at_line(self.module.shown, line_of(self._function), text))
 
     def _restore(self):
         """Takes back what a kernel can set in the interpreter and what would slow down or stop the worker."""
@@ -105,17 +132,14 @@ class Call:
         _set_recursion_limit(_recursion_limit)
 
 
-def values_of(launch, parameters, view):
-    """The arguments of a launch in the order of its parameters. `view` makes a tensor of a buffer and a parameter."""
-    values = []
-    for arg, parameter in zip(launch["args"], parameters):
-        if "Buffer" in arg:
-            if parameter.get("shape") is None:
-                raise Lab(f"the parameter {parameter['name']} is a buffer without a shape")
-            values.append(view(arg["Buffer"], parameter))
-        else:
-            try:
-                values.append(dtypes.scalar(parameter["dtype"], bytes(arg["Value"])))
-            except ValueError as error:
-                raise Lab(f"the parameter {parameter['name']}: {error}") from None
-    return values
+def _place(arg, parameter, memory):
+    """Address, length, and whether it is an input, of an argument that is a buffer; else None."""
+    if "Buffer" not in arg:
+        return None
+    buffer, shape = memory.get(arg["Buffer"]), parameter.get("shape")
+    if shape is None:
+        raise Lab(f"the parameter {parameter['name']} is a buffer without a shape")
+    expected = dtypes.cells(shape) * dtypes.SIZES.get(parameter["dtype"], 0)
+    if expected != buffer.length:
+        raise Lab(f"{parameter['name']}: a shape of {expected} bytes on a buffer of {buffer.length}")
+    return buffer.address, buffer.length, buffer.is_sealed

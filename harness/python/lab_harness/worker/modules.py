@@ -20,6 +20,8 @@ class Module:
         # The name in sys.modules. Two files of one name in one worker have different ones.
         self._name = name
         self.namespace = {}
+        # Compiled once: what PyTorch has compiled for a function, it knows by the function's code.
+        self._code = None
         try:
             with _open(path, "rb") as file:
                 self._source = file.read()
@@ -32,8 +34,9 @@ class Module:
         fresh.__file__ = self.path
         _modules[self._name] = fresh
         try:
-            code = _compile(self._source, self.path, "exec", dont_inherit=True)
-            _exec(code, fresh.__dict__)
+            if self._code is None:
+                self._code = _compile(self._source, self.path, "exec", dont_inherit=True)
+            _exec(self._code, fresh.__dict__)
         except BaseException as error:  # noqa: B902: also SystemExit and KeyboardInterrupt are the kernel's
             process.end_a_copy()
             _modules.pop(self._name, None)
@@ -84,8 +87,15 @@ class Modules:
             raise Lab(f"no module {number}")
         return self._modules[number]
 
-    def reload(self, number):
-        """Executes a module's source anew, so that its globals hold nothing of earlier launches."""
+    def reload(self, number, keep_compiled):
+        """Executes a module's source anew, so that its globals hold nothing of earlier launches.
+
+        `keep_compiled` gets the globals before and after.
+        """
         module = self.get(number)
+        before = module.namespace
         module.execute(self._process)
-        return module
+        keep_compiled(before, module.namespace)
+        # Frees what the globals held, also where functions and globals refer to each other.
+        for name in [name for name in before if not name.startswith("__")]:
+            del before[name]

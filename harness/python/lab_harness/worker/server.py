@@ -74,7 +74,7 @@ class Worker:
                 if answer is None:
                     raise Lab(f"there is no request {name}")
                 reply = answer(fields, body)
-                if type(reply) is bytes:
+                if type(reply) in (bytes, bytearray):
                     reply, content = "Done", reply
                 result = {"Ok": "Done" if reply is None else reply}
             except Failure as failure:
@@ -96,7 +96,7 @@ class Worker:
     def _reload(self, fields, body):
         # What launches left beside their buffers is noted as a breach and restored.
         self._memory.check()
-        self._modules.reload(fields["module"])
+        self._modules.reload(fields["module"], self._device.keep_compiled)
         self._memory.exchange_places()
         self._device.scrub()
 
@@ -180,16 +180,8 @@ class Worker:
             raise Lab("the launch does not name its parameters: judge and worker are of different versions")
         module, entry = self._modules.get(launch["module"]), launch["entry"]
         function = module.require(entry, parameters)
-        values = calling.values_of(launch, parameters, self._view)
-        arguments = calling.bind(module, function, entry, parameters, values)
-        return calling.Call(module, entry, function, arguments, self._process)
-
-    def _view(self, number, parameter):
-        buffer, shape = self._memory.get(number), parameter["shape"]
-        expected = calling.dtypes.cells(shape) * calling.dtypes.SIZES.get(parameter["dtype"], 0)
-        if expected != buffer.length:
-            raise Lab(f"{parameter['name']}: a shape of {expected} bytes on a buffer of {buffer.length}")
-        return self._device.view(buffer.address, parameter["dtype"], shape, buffer.is_sealed)
+        call = calling.Call(module, function, launch, self._memory, self._device, self._process)
+        return call.at(lambda address: address)
 
     def _expect_nothing_opened(self, call):
         found = self._watch.found()

@@ -2,7 +2,6 @@
 
 import bisect
 import ctypes
-import hashlib
 import mmap
 import platform
 import time
@@ -12,6 +11,7 @@ from numpy import bool_, dtype, float16, float32, float64, frombuffer, int8, int
 
 from .. import dtypes
 from ..failures import Lab
+from ..noise import digest_of
 
 _libc = ctypes.CDLL(None)
 _compare, _copy = _libc.memcmp, _libc.memmove
@@ -22,7 +22,6 @@ _bytes_at = ctypes.string_at
 _Character = ctypes.c_char
 _address_of = ctypes.addressof
 _perf_counter = time.perf_counter
-_blake2b = hashlib.blake2b
 _bisect = bisect.bisect_right
 
 _COMPARED_AT_ONCE = 1 << 20
@@ -107,10 +106,7 @@ class CpuDevice:
 
     def host_digest(self, address, length, key):
         """The digest of a range under a key."""
-        hasher = _blake2b(digest_size=8, key=key.to_bytes(8, "little"))
-        for offset in range(0, length, _COMPARED_AT_ONCE):
-            hasher.update(_bytes_at(address + offset, min(_COMPARED_AT_ONCE, length - offset)))
-        return int.from_bytes(hasher.digest(), "little")
+        return digest_of(_bytes_at(address, length), key)
 
     def first_difference(self, address, right):
         """The offset of the first byte that differs from `right`; None if none does."""
@@ -133,6 +129,9 @@ class CpuDevice:
 
     def scrub(self):
         """Nothing: there is no shared memory."""
+
+    def keep_compiled(self, before, after):
+        """Nothing: NumPy compiles nothing."""
 
     def view(self, address, word, shape, is_input):
         """A NumPy array of this memory. An input is read-only."""
