@@ -26,7 +26,7 @@ pub struct HarnessArgs {
     /// A further file or folder that the compiler may read; may be given several times
     #[arg(long = "readable", value_name = "PATH")]
     readable: Vec<PathBuf>,
-    /// Run the kernel also where Linux cannot confine it
+    /// Run the kernel also where Linux cannot confine it, as every Python kernel
     #[arg(long)]
     trusted: bool,
     /// The path to show in diagnostics
@@ -44,6 +44,12 @@ pub struct HarnessArgs {
     /// Seconds for the build, and for each launch
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     time_limit: Duration,
+    /// The Python for Python kernels and a reference.py, with NumPy [default: LAB_PYTHON, else python3]
+    #[arg(long, value_name = "PATH")]
+    python: Option<PathBuf>,
+    /// Seconds for the start of Python, and for executing a Python kernel with its imports
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
+    load_limit: Duration,
     /// Write every tensor into this folder as .npy
     #[arg(long, value_name = "FOLDER")]
     dump: Option<PathBuf>,
@@ -94,6 +100,11 @@ pub struct HarnessArgs {
     standby: bool,
 }
 
+/// The Python that LAB_PYTHON names.
+fn of_environment() -> Option<PathBuf> {
+    std::env::var_os("LAB_PYTHON").filter(|named| !named.is_empty()).map(PathBuf::from)
+}
+
 fn seconds(text: &str) -> Result<Duration, String> {
     let wrong = || format!("'{text}' is not a number of seconds above 0");
     let number: f64 = text.parse().map_err(|_| wrong())?;
@@ -135,6 +146,8 @@ pub fn main(given: HarnessArgs) -> ExitCode {
     options.arch = given.arch;
     options.time_limit = given.time_limit;
     options.dump = given.dump;
+    options.python = given.python.or_else(of_environment);
+    options.load_limit = given.load_limit;
     options.when = given.when;
     options.held_out = given.held_out;
     options.sealed = given.sealed;

@@ -6,8 +6,8 @@ use crate::probe::DeviceFigures;
 use crate::probe::bounds::Demand;
 use crate::worker::{ModuleId, Worker};
 use lab_device::DeviceInfo;
-use lab_protocol::When;
 use lab_protocol::report::{JudgedWorkloads, Measure, Writer};
+use lab_protocol::{Language, When};
 use lab_stats::aggregate::Aggregate;
 use std::path::Path;
 
@@ -34,10 +34,19 @@ pub struct ProblemContext<'a> {
     pub seed_is_fixed: bool,
     /// Takes the result lines.
     pub out: &'a mut Writer,
-    /// Starts a further worker on the same device, for a reference that runs there.
-    pub spawn_worker: &'a mut dyn FnMut() -> Result<Worker, Stop>,
+    /// Starts a further worker on the same device.
+    pub spawn_worker: &'a mut dyn FnMut(WorkerFor) -> Result<Worker, Stop>,
     /// Builds a second source, as a `reference.cu`, with this `lab_problem.h`.
     pub build: &'a mut dyn FnMut(&Path, &str) -> Result<lab_device::Image, Stop>,
+}
+
+/// What a further worker is to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkerFor {
+    /// The candidate.
+    Candidate,
+    /// A reference in this language.
+    Reference(Language),
 }
 
 /// Something to compute. The judge calls the methods in this order, each once in a run. On standby, the judge calls
@@ -51,6 +60,14 @@ pub trait Problem {
     /// How many workloads [`Problem::verify`] judged. `None` if the problem has no workloads to choose from, or the check
     /// ended before its last one.
     fn judged_workloads(&self) -> Option<JudgedWorkloads> {
+        None
+    }
+    /// The language of the problem's reference; `None` if the lab itself computes what is expected.
+    fn reference(&self) -> Option<Language> {
+        None
+    }
+    /// Why the problem judges no kernel in this language; `None` if it does.
+    fn refuses(&self, _language: Language) -> Option<String> {
         None
     }
     /// What the compiler needs besides the source.

@@ -78,6 +78,10 @@ pub enum WorkerReply {
     },
     Replayed {
         seconds: f64,
+        /// Why the launches were submitted one after the other although a graph was asked for. `None` if they were submitted as
+        /// they were asked for.
+        #[serde(default)]
+        uncaptured: Option<String>,
     },
     Digests(Vec<u64>),
     Breaches(Vec<Breach>),
@@ -121,4 +125,12 @@ pub fn missing_text(entry: &str, missing: &str) -> String {
             "there is no launch statement for {entry}: the source must contain LAB_LAUNCH({entry}) {{ … }}"
         )
     }
+}
+
+/// The error text for a Python source that lacks the function `entry`.
+pub fn missing_function(entry: &str) -> String {
+    format!(
+        "there is no function {entry}: the source must define `def {entry}(…):` with the names of problem.toml as its parameters; it \
+         writes into its outputs and returns None"
+    )
 }

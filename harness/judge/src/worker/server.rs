@@ -124,7 +124,8 @@ impl OpenDevice {
                 WorkerReply::Done
             }
             WorkerRequest::Replay { launches, flush, submission } => {
-                WorkerReply::Replayed { seconds: launching.replay(device, &launches, flush, submission)? }
+                let seconds = launching.replay(device, &launches, flush, submission)?;
+                WorkerReply::Replayed { seconds, uncaptured: None }
             }
             WorkerRequest::FillAll { buffers, pattern } => {
                 for buffer in buffers {

@@ -58,10 +58,12 @@ impl ProblemFile {
         self.check_drawn(&tensors, &counts)?;
         let tensors = tensors.into_iter().map(|t| t.tensor).collect();
         let objective = Objective { figure: self.objective.measure, aggregate: self.objective.aggregate };
+        let scalars = self.scalar.into_iter().map(|scalar| (scalar.name, scalar.dtype)).collect();
         Ok(ProblemSpec {
             name: self.name,
             dims: self.dims,
             tensors,
+            scalars,
             cases,
             steps: self.steps,
             cpu_max_cells: self.cpu_max_cells,
