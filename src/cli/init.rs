@@ -205,7 +205,10 @@ mod tests {
         let text = text(&found);
         let config = Config::parse(&text, FILE).expect("it reads back");
         assert_eq!(config.kernel.as_deref(), Some("a \"b\"/kernel.cu"));
-        assert_eq!(config.harness.as_deref(), Some("uv run 'my harness.py'"));
+        assert_eq!(
+            config.harness.map(|harness| harness.to_string()).as_deref(),
+            Some("uv run 'my harness.py'")
+        );
         assert_eq!(config.watch.extra, ["my harness.py"]);
         // Every commented setting is one that exists.
         let settings = text.lines().map(|line| match line.strip_prefix("# ") {

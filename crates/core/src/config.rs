@@ -1,5 +1,9 @@
 //! lab.toml: its settings, their defaults and their limits.
 
+mod harness;
+
+pub use harness::Harness;
+
 use crate::objective::Objective;
 use crate::text::{glob, toml_error};
 use anyhow::{Context, Result, bail};
@@ -45,8 +49,8 @@ impl Goal {
 pub struct Config {
     /// Path of the kernel, relative to lab.toml.
     pub kernel: Option<String>,
-    /// A command line for `sh -c`. `None` means the built-in harness.
-    pub harness: Option<String>,
+    /// A harness of the user's own. `None` means the built-in harness.
+    pub harness: Option<Harness>,
     pub device: Target,
     /// The Python interpreter: a path relative to lab.toml, or a name that PATH leads to. `None` means python3.
     pub python: Option<String>,
@@ -255,7 +259,7 @@ impl Config {
         if lab_protocol::report::parse(&probe).is_none() {
             bail!("objective = \"{}\": it names a result line, as in throughput_sps", self.objective);
         }
-        if self.harness.as_ref().is_some_and(|h| h.trim().is_empty()) {
+        if self.harness.as_ref().is_some_and(Harness::is_empty) {
             bail!("harness is empty: remove the line to use the built-in harness");
         }
         if self.python.as_ref().is_some_and(|python| python.trim().is_empty()) {
@@ -310,6 +314,24 @@ mod tests {
 
     fn error(text: &str) -> String {
         Config::parse(text, "lab.toml").expect_err("it must be refused").to_string()
+    }
+
+    #[test]
+    fn a_harness_is_a_command_or_a_script() {
+        let harness =
+            |text: &str| Config::parse(text, "lab.toml").expect("a lab.toml").harness.expect("a harness");
+        assert_eq!(harness("harness = \"uv run x.py\""), Harness::Command("uv run x.py".into()));
+        for text in
+            ["harness = { python = \"x.py\" }", "harness.python = \"x.py\"", "[harness]\npython = \"x.py\""]
+        {
+            let script = harness(text);
+            assert_eq!(
+                (&script, script.to_string().as_str()),
+                (&Harness::Python { python: "x.py".into() }, "python x.py")
+            );
+        }
+        let script = Config::parse("harness.python = \"x.py\"", "lab.toml").expect("a lab.toml");
+        assert_eq!(script.judging_differences(&Config::default()), ["harness", "harness.python"]);
     }
 
     #[test]
@@ -372,6 +394,13 @@ mod tests {
         assert!(error("objective = \"Throughput SPS\"").contains("names a result line"));
         assert!(error("harness = \" \"").contains("built-in harness"));
         assert!(error("python = \"\"").contains("name an interpreter"));
+        assert!(error("harness = { python = \"\" }").contains("built-in harness"));
+        assert_eq!(
+            error("harness = 3"),
+            "lab.toml:1:11: expected a command, or { python = \"harness.py\" }, found integer 3"
+        );
+        let other = error("harness = { pyton = \"harness.py\" }");
+        assert!(other.contains("unknown key 'pyton' (did you mean 'python'?)"), "{other}");
         assert!(
             error("[measure]\nsame_within = 0.005").contains("measure.same_within = 0.005: it is in percent")
         );

@@ -16,6 +16,7 @@ pub(crate) use files::InputFiles;
 pub(crate) use includes::{Include, includes};
 pub(crate) use python::{imports, search_path};
 
+use crate::config::Harness;
 use crate::project::Project;
 use crate::run::Fingerprint;
 use crate::run::record::InputFile;
@@ -50,7 +51,7 @@ pub enum Role {
     Rule,
     /// lab.toml: some of its keys say how the kernel is judged.
     Config,
-    /// lab.toml names it in `watch.extra`.
+    /// lab.toml names it in `watch.extra`, or as a harness in Python, which may import it.
     Extra,
 }
 
@@ -165,6 +166,11 @@ pub fn read(project: &Project) -> Result<Inputs, KernelError> {
     set.add_value_files()?;
     if let Some(file) = &project.config_file {
         set.add(file, None, Role::Config, false)?;
+    }
+    if let Some(Harness::Python { python }) = &project.config.harness {
+        let script = set.sources.len();
+        set.add(&project.home.join(python), None, Role::Extra, false)?;
+        set.follow_includes(script, Role::Extra)?;
     }
     for file in extras(project) {
         set.add(&file, None, Role::Extra, false)?;

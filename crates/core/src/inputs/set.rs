@@ -112,16 +112,24 @@ impl<'a> Set<'a> {
         Ok(())
     }
 
-    /// Adds the local includes or imports of the sources from index `first` on, and those of the files that this adds.
+    /// Adds the local includes or imports of the sources from index `first` on, and those of the files that this adds. Python
+    /// looks for modules in the kernel's folder first, and for those of a harness in the folder of the script.
     pub fn follow_includes(&mut self, first: usize, role: Role) -> Result<(), KernelError> {
+        let start = match role {
+            Role::Extra => self.sources.get(first).and_then(|script| script.path.parent()),
+            _ => None,
+        };
+        let start = start.unwrap_or(&self.project.problem_dir).to_path_buf();
         let mut next = first;
         while let Some(source) = self.sources.get(next) {
             let folder = source.path.parent().unwrap_or(Path::new("/")).to_path_buf();
             if Language::of(&source.path) == Language::Python {
                 let imports = source.bytes.as_deref().map(python::imports).unwrap_or_default();
                 self.count(imports.len())?;
-                for file in
-                    imports.iter().flat_map(|import| self.modules(import, &folder)).collect::<Vec<_>>()
+                for file in imports
+                    .iter()
+                    .flat_map(|import| self.modules(import, &start, &folder))
+                    .collect::<Vec<_>>()
                 {
                     self.add(&file, None, role, false)?;
                 }
@@ -161,12 +169,12 @@ impl<'a> Set<'a> {
         Ok(())
     }
 
-    /// The files that an import of a file in `folder` means: those in the first folder of the search path that holds any.
-    /// Empty for a module that is not in the repository.
-    fn modules(&self, import: &python::Import, folder: &Path) -> Vec<PathBuf> {
+    /// The files that an import of a file in `folder` means: those in the first folder of the search path, which begins with
+    /// `start`, that holds any. Empty for a module that is not in the repository.
+    fn modules(&self, import: &python::Import, start: &Path, folder: &Path) -> Vec<PathBuf> {
         let is_there = |path: &Path| self.project.relative(path).is_some() && self.files.is_there(path);
         let bases = match import.dots {
-            0 => python::search_path(&self.project.problem_dir, &self.project.root, is_there),
+            0 => python::search_path(start, &self.project.root, is_there),
             _ => vec![folder.to_path_buf()],
         };
         let found = bases.iter().map(|base| -> Vec<PathBuf> {

@@ -11,8 +11,9 @@ mod work_tree;
 
 pub use work_tree::{cannot_open, work_tree};
 
-use crate::config::Config;
+use crate::config::{Config, Harness};
 use crate::project::kernel_file::{FolderKernel, NAMES, sources_in};
+use crate::project::python::Interpreter;
 use crate::project::trust::TrustMark;
 use crate::text::shell::quote;
 use anyhow::{Context, Result, anyhow, bail};
@@ -135,7 +136,18 @@ impl Project {
         key
     }
 
-    /// Whether the harness is a command in lab.toml.
+    /// The command line for `sh -c` that runs the user's own harness, in `home`. `None` for the built-in harness.
+    pub fn harness_line(&self) -> Option<String> {
+        Some(match self.config.harness.as_ref()? {
+            Harness::Command(line) => line.clone(),
+            Harness::Python { python } => {
+                let program = Interpreter::of(self).program;
+                format!("exec {} {}", quote(&program.to_string_lossy()), quote(python))
+            }
+        })
+    }
+
+    /// Whether lab.toml names a harness of the user's own.
     pub fn external(&self) -> bool {
         self.config.harness.is_some()
     }

@@ -2,6 +2,7 @@
 
 use super::Project;
 use super::new_problem::lexical;
+use crate::config::Harness;
 use lab_protocol::Language;
 use std::env;
 use std::ffi::OsStr;
@@ -75,11 +76,13 @@ fn lies_in(program: &Path, root: &Path) -> bool {
     [folder, program.canonicalize().ok()].into_iter().flatten().any(|path| path.starts_with(root))
 }
 
-/// The source of a project that runs in Python, relative to the work tree: the kernel, or its reference.py. `None` if there is
-/// none, or a harness of the user's own judges.
+/// The source that Python runs for a project, relative to the work tree: the kernel, its reference.py, or the script that is
+/// its harness. `None` if there is none, or if a command judges.
 pub fn source(project: &Project) -> Option<String> {
-    if project.external() {
-        return None;
+    match &project.config.harness {
+        Some(Harness::Command(_)) => return None,
+        Some(Harness::Python { python }) => return Some(script_name(project, python)),
+        None => {}
     }
     if project.language() == Language::Python {
         return Some(project.kernel_name.clone());
@@ -88,6 +91,12 @@ pub fn source(project: &Project) -> Option<String> {
         [Language::Cuda, Language::Python].map(|of| project.problem_dir.join(of.reference_name()));
     let is_reference = python.is_file() && !cuda.is_file() && is_tensor_problem(project);
     is_reference.then(|| project.relative(&python)).flatten()
+}
+
+/// The path of a harness's script, which lab.toml names relative to itself; relative to the work tree where it lies in it.
+fn script_name(project: &Project, script: &str) -> String {
+    let path = lexical(&project.home.join(script));
+    project.relative(&path).unwrap_or_else(|| path.to_string_lossy().into_owned())
 }
 
 /// Most bytes of a problem.toml.

@@ -10,7 +10,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "the state folder is the user's own")]
 
-use crate::config::{self, Config};
+use crate::config::{self, Config, Harness};
 use crate::project::python::{self, Interpreter, NamedBy};
 use crate::project::{Project, compile_paths};
 use anyhow::{Context, Result, bail};
@@ -34,7 +34,7 @@ pub enum Trust {
 pub struct TrustRequest {
     /// The lab.toml in its real folder, or the repository where there is none.
     pub place: PathBuf,
-    /// The harness command, which `sh -c` runs in the folder of lab.toml.
+    /// The harness command, which `sh -c` runs in the folder of lab.toml; for a script in Python its program and its path.
     pub command: Option<String>,
     /// Paths outside the repository's sources that the compiler may read, because lab.toml names them.
     pub outside: Vec<PathBuf>,
@@ -117,7 +117,7 @@ impl TrustRequest {
     pub fn of(project: &Project, unconfined: Option<String>) -> TrustRequest {
         let place = project.config_file.clone().unwrap_or_else(|| project.root.clone());
         TrustRequest {
-            command: project.config.harness.clone(),
+            command: command(project),
             outside: compile_paths::of(project).outside,
             unconfined,
             python: PythonRequest::of(project),
@@ -140,8 +140,12 @@ impl TrustRequest {
             lines.push(sentence("wants to run a command that you have not trusted yet:"));
             lines.extend(numbered(command).into_iter().map(TrustLine::Literal));
             lines.push(sentence("It runs with your rights at every save."));
+            if let Some(python) = &self.python {
+                lines.push(sentence(python.interpreter_in_words()));
+                lines.push(path(&python.interpreter.program));
+            }
         }
-        if let Some(python) = &self.python {
+        if let (None, Some(python)) = (&self.command, &self.python) {
             lines.push(sentence("wants to run Python that you have not trusted yet:"));
             lines.push(path(Path::new(&python.source)));
             lines.push(sentence("It runs with your rights at every save: nothing keeps it from your files."));
@@ -216,6 +220,15 @@ impl std::fmt::Display for TrustRequest {
             ),
         }
     }
+}
+
+/// The command of the user's own harness, without the words that are only for the shell.
+fn command(project: &Project) -> Option<String> {
+    let line = project.harness_line()?;
+    Some(match project.config.harness.as_ref()? {
+        Harness::Command(_) => line,
+        Harness::Python { .. } => line.trim_start_matches("exec ").to_owned(),
+    })
 }
 
 /// The lines of a command, each behind its number.
