@@ -67,6 +67,9 @@ pub struct HarnessArgs {
     /// Compare with this kernel, or with the kernel.cu of this folder
     #[arg(long, value_name = "PATH")]
     incumbent: Option<PathBuf>,
+    /// Also time the kernel beside the problem's peers, `[[peer]]` in problem.toml
+    #[arg(long)]
+    peers: bool,
     /// Time for timed launches in milliseconds; with --trials an upper limit
     #[arg(long, value_name = "MS", default_value = "250")]
     budget_ms: u64,
@@ -133,6 +136,7 @@ pub fn main(given: HarnessArgs) -> ExitCode {
     options.seed = given.seed;
     options.check = given.check.then_some(given.tools);
     options.incumbent = given.incumbent;
+    options.peers = given.peers;
     let HarnessArgs { iterations, warm_up, .. } = given;
     let trials = given.trials.map(|trials| Trials { warm_up, iterations, trials });
     options.discipline = trials.filter(|_| given.bench);

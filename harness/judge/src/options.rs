@@ -58,6 +58,8 @@ pub struct JudgeOptions {
     pub seed: Option<u64>,
     /// The kernel to compare with, or its folder; `None` compares with nothing.
     pub incumbent: Option<PathBuf>,
+    /// Also times the candidate beside the problem's peers.
+    pub peers: bool,
     /// How long to measure.
     pub plan: Plan,
     /// Measures the candidate alone, with exactly these launches, instead of by `plan`: what `lab bench` asks for.
@@ -93,6 +95,7 @@ impl JudgeOptions {
             time_limit: Duration::from_secs(60),
             seed: None,
             incumbent: None,
+            peers: false,
             plan: Plan::default(),
             discipline: None,
             compiler: Program::this(&["harness-compiler"]),

@@ -6,7 +6,7 @@
 //! ([`Timed::in_same_worker`]). A failure there counts like any failure in that worker, because the candidate may have caused it.
 
 use super::kernel_builder::KernelBuilder;
-use super::processes::cache_dir;
+use super::processes::start_worker_quietly;
 use super::run_environment::RunEnvironment;
 use crate::options::JudgeOptions;
 use crate::outcome::{Correctness, Stop};
@@ -16,7 +16,6 @@ use lab_protocol::Target;
 use lab_protocol::report::{Measure, Writer};
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Why an incumbent that gives wrong results is not compared with.
@@ -55,11 +54,7 @@ pub fn start(options: &JudgeOptions, target: Target) -> IncumbentState {
     if options.incumbent.is_none() || !matches!(target, Target::Cuda(_)) {
         return IncumbentState::None;
     }
-    // What the incumbent prints is dropped: in run.log it would look like the candidate's output.
-    let forward = Arc::new(|_: &str| {});
-    let started = cache_dir(options)
-        .and_then(|cache| Worker::start(&options.worker, target, options.time_limit, &cache, forward));
-    match started {
+    match start_worker_quietly(options, target) {
         Ok(starting) => IncumbentState::Opening(Box::new(starting)),
         Err(stop) => IncumbentState::Failed(stop.to_string()),
     }

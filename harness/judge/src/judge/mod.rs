@@ -12,6 +12,7 @@
 //! | `start_signal` | the signal that such a judge waits for |
 //! | `incumbent` | the kernel in HEAD, ready to be timed beside the candidate |
 //! | `measuring` | the timed launches and the verdict on speed |
+//! | `peers` | other implementations of the problem, timed beside the candidate |
 //! | `discipline` | the timed launches of `lab bench`: a fixed number, of the candidate alone |
 //! | `kernel_builder` | what the compiler process is asked to build |
 //! | `kernel_snapshot` | the copy of kernel.cu that is judged |
@@ -27,6 +28,7 @@ mod incumbent;
 mod kernel_builder;
 mod kernel_snapshot;
 mod measuring;
+mod peers;
 pub mod probing;
 mod processes;
 mod race_check;

@@ -39,6 +39,12 @@ pub fn start_worker(
     Worker::start(&options.worker, target, options.time_limit, &cache_dir(options)?, forward)
 }
 
+/// [`start_worker`] for a kernel that is not the candidate: what it prints is dropped, because in run.log it would look like the
+/// candidate's output.
+pub fn start_worker_quietly(options: &JudgeOptions, target: Target) -> Result<StartingWorker, Stop> {
+    Worker::start(&options.worker, target, options.time_limit, &cache_dir(options)?, Arc::new(|_: &str| {}))
+}
+
 /// What holds back both children of a run: the weaker of the two.
 pub fn sandbox_of(worker: &Worker, compiler: &Compiler) -> SandboxState {
     let states = [worker.sandbox(), compiler.sandbox()].into_iter().flatten().cloned();

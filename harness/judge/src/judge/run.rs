@@ -10,6 +10,7 @@ use super::incumbent::{self, Incumbent};
 use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
 use super::measuring::{self, Candidate};
+use super::peers;
 use super::probing;
 use super::processes::{arch, auto_caveat, cache_dir, sandbox_of, start_compiler, start_worker};
 use super::race_check::RaceCheck;
@@ -156,7 +157,9 @@ pub fn run(
     out.stage(Stage::Measure)?;
     if let Some(asked) = options.discipline {
         let candidate = Candidate { problem, worker: &mut worker, module, image: &image.path };
-        return env.measure_by(asked, candidate, &mut builder, out);
+        let verdict = env.measure_by(asked, candidate, &mut builder, out)?;
+        let candidate = Candidate { problem, worker: &mut worker, module, image: &image.path };
+        return env.beside_peers(verdict, candidate, &mut builder, out);
     }
     if incumbent.is_none() {
         let _access = env.access.wait(DeviceUse::Launching, out)?;
@@ -166,7 +169,10 @@ pub fn run(
         out.caveat(caveat)?;
     }
     let candidate = Candidate { problem, worker: &mut worker, module, image: &image.path };
-    env.measure(candidate, &mut builder, out, &mut incumbent)
+    let verdict = env.measure(candidate, &mut builder, out, &mut incumbent)?;
+    drop(incumbent);
+    let candidate = Candidate { problem, worker: &mut worker, module, image: &image.path };
+    env.beside_peers(verdict, candidate, &mut builder, out)
 }
 
 /// A check on sealed inputs, after its first part.
@@ -390,6 +396,20 @@ impl RunEnvironment<'_> {
             let mut ended = |out: &mut Writer| self.telemetry.write(out);
             measuring::measure(cx, &self.options.plan, candidate, incumbent, &mut ended)
         })
+    }
+
+    /// Times the candidate beside the problem's peers, if it passed and they were asked for.
+    fn beside_peers(
+        &self,
+        verdict: Correctness,
+        candidate: Candidate,
+        builder: &mut KernelBuilder,
+        out: &mut Writer,
+    ) -> Result<Correctness, Stop> {
+        if verdict == Correctness::Fail || !self.options.peers {
+            return Ok(verdict);
+        }
+        peers::measure(self, builder, candidate, out)
     }
 
     /// Measures the candidate alone, by the discipline of `lab bench`.

@@ -9,7 +9,7 @@ use lab_device::DeviceInfo;
 use lab_protocol::When;
 use lab_protocol::report::{JudgedWorkloads, Measure, Writer};
 use lab_stats::aggregate::Aggregate;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What a problem needs of the build.
 #[derive(Clone, Debug, Default)]
@@ -53,6 +53,16 @@ pub trait Problem {
     fn judged_workloads(&self) -> Option<JudgedWorkloads> {
         None
     }
+    /// Other implementations of the problem that the candidate may be timed beside.
+    fn peers(&self) -> &[PeerSpec] {
+        &[]
+    }
+    /// The names of the kernels that a source must have.
+    fn entries(&self) -> Vec<String> {
+        Vec::new()
+    }
+    /// Makes the timed launches run as one CUDA graph, or one after the other. Called before every method that times.
+    fn use_graph(&mut self, _graph: bool) {}
     /// What the compiler needs besides the source.
     fn build_needs(&self, device: &DeviceInfo) -> BuildNeeds;
     /// Computes or loads what is expected, and uploads what every candidate gets. Writes `progress:` if that takes
@@ -124,6 +134,19 @@ pub trait Problem {
         module: ModuleId,
         folder: &Path,
     ) -> Result<(), Stop>;
+}
+
+/// Another implementation of a problem: a function of a Python file, or a second kernel.cu.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerSpec {
+    /// As problem.toml names it; without blanks.
+    pub name: String,
+    /// The file, relative to the problem's folder.
+    pub source: PathBuf,
+    /// The function of a Python file; `None` of a kernel.cu, which has the problem's entries.
+    pub function: Option<String>,
+    /// Whether its timed launches run as one CUDA graph, where the device has graphs.
+    pub graph: bool,
 }
 
 /// What a check on held-out inputs covers.

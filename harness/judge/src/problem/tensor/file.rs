@@ -2,6 +2,7 @@
 
 mod cases;
 mod given;
+mod peers;
 mod text;
 mod tolerance;
 
@@ -57,6 +58,8 @@ impl ProblemFile {
         let cases = self.cases(&tensors, &counts)?;
         self.check_drawn(&tensors, &counts)?;
         let tensors = tensors.into_iter().map(|t| t.tensor).collect();
+        let graph = self.graph.unwrap_or(true);
+        let peers = peers::peers(&self.peer, graph)?;
         let objective = Objective { figure: self.objective.measure, aggregate: self.objective.aggregate };
         Ok(ProblemSpec {
             name: self.name,
@@ -65,9 +68,10 @@ impl ProblemFile {
             cases,
             steps: self.steps,
             cpu_max_cells: self.cpu_max_cells,
-            graph: self.graph.unwrap_or(true),
+            graph,
             cache: self.cache,
             objective,
+            peers,
         })
     }
 
