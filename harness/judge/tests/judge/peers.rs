@@ -37,7 +37,7 @@ fn a_kernel_is_timed_beside_another_kernel_and_passes() {
 fn a_peer_that_fails_says_why_and_counts_nothing_against_the_kernel() {
     let peers = ["wrong", "broken", "crash", "missing", "old"].map(peer).concat();
     let wrong = toy::kernel("const int i = blockIdx.x * 64 + threadIdx.x; y[i] = x[i];");
-    let crash = toy::kernel("const int i = blockIdx.x * 64 + threadIdx.x; *(volatile float*)nullptr = x[i];");
+    let crash = toy::kernel("const int i = blockIdx.x * 64 + threadIdx.x; y[(1ll << 40) + i] = x[i];");
     let files = [
         ("wrong.cu", wrong.as_str()),
         ("broken.cu", "int main(\n"),
