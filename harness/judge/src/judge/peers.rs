@@ -9,13 +9,18 @@ use super::kernel_builder::KernelBuilder;
 use super::measuring::{self, Candidate};
 use super::processes::start_worker_quietly;
 use super::run_environment::RunEnvironment;
+use super::kernel_snapshot::KernelSnapshot;
+use crate::compiler::SNAPSHOTS;
 use crate::device_lock::DeviceUse;
 use crate::outcome::{Correctness, Stop};
 use crate::problem::{self, PeerSpec, Problem, Timed, WorkerRole};
 use crate::sync::lock;
+use lab_device::Image;
+use lab_protocol::Language;
 use lab_protocol::report::{Measure, Report, Writer};
 use lab_stats::abba::{AbbaBlock, Ratio};
 use std::io;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 /// Blocks of turns on the cpu device. Its times say nothing about a GPU.
@@ -124,10 +129,17 @@ impl PreparedPeer {
         peer: &PeerSpec,
         out: &mut Writer,
     ) -> Result<Result<Self, String>, Stop> {
-        let source = env.options.folder.join(&peer.source);
-        let image = builder.peer(&source, &of.build_needs(env.device))?;
-        let mut worker = start_worker_quietly(env.options, env.target)?.ready()?;
-        let module = worker.load(&image.path)?;
+        let language = peer.language();
+        if language == Language::Python && !env.options.trusted {
+            return Ok(Err("it is written in Python, and this folder is not trusted".into()));
+        }
+        let starting = start_worker_quietly(env.options, language, env.target)?;
+        let source = PeerSource::of(env, builder, of, peer)?;
+        let mut worker = starting.ready()?;
+        let module = worker.load(&source.path())?;
+        if !source.call.is_empty() {
+            out.line("peer_call", format_args!("{} {}", peer.name, source.call))?;
+        }
         let mut problem = problem::open(&env.options.folder)?;
         problem.use_workloads(env.options.when);
         problem.use_graph(peer.graph);
@@ -146,8 +158,54 @@ impl PreparedPeer {
         let timed = env.with_context(builder, &mut lines, |cx| {
             problem.set_up(cx, &mut worker, module, WorkerRole::Incumbent)
         })?;
+        let versions = worker.versions()?;
+        if !versions.is_empty() {
+            let words: Vec<String> =
+                versions.iter().map(|(package, version)| format!("{package}={version}")).collect();
+            out.line("peer_versions", format_args!("{} {}", peer.name, words.join(" ")))?;
+        }
         let mut ready = Incumbent::new(worker, timed);
         Ok(ready.turn(0).map(|_| PreparedPeer { ready }))
+    }
+}
+
+/// What a peer's worker loads.
+struct PeerSource {
+    loaded: Loaded,
+    /// What its source says about the function; empty of a kernel.cu.
+    call: String,
+}
+
+enum Loaded {
+    Image(Image),
+    Copy(KernelSnapshot),
+}
+
+impl PeerSource {
+    /// Builds a kernel.cu, or copies a Python file and gives its function the names of the problem's entries.
+    fn of(
+        env: &RunEnvironment,
+        builder: &mut KernelBuilder,
+        of: &dyn Problem,
+        peer: &PeerSpec,
+    ) -> Result<Self, Stop> {
+        let source = env.options.folder.join(&peer.source);
+        let Some(function) = &peer.function else {
+            let image = builder.peer(&source, &of.build_needs(env.device))?;
+            return Ok(PeerSource { loaded: Loaded::Image(image), call: String::new() });
+        };
+        let shown_as = peer.source.display().to_string();
+        let names: String = of.entries().iter().map(|entry| format!("\n{entry} = {function}\n")).collect();
+        let copy = KernelSnapshot::copy_with(&source, &shown_as, &env.cache_dir.join(SNAPSHOTS), &names)?;
+        let text = std::fs::read_to_string(copy.source()).unwrap_or_default();
+        Ok(PeerSource { call: peer.call(&text), loaded: Loaded::Copy(copy) })
+    }
+
+    fn path(&self) -> PathBuf {
+        match &self.loaded {
+            Loaded::Image(image) => image.path.clone(),
+            Loaded::Copy(copy) => copy.source(),
+        }
     }
 }
 

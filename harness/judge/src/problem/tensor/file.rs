@@ -61,10 +61,12 @@ impl ProblemFile {
         let graph = self.graph.unwrap_or(true);
         let peers = peers::peers(&self.peer, graph)?;
         let objective = Objective { figure: self.objective.measure, aggregate: self.objective.aggregate };
+        let scalars = self.scalar.into_iter().map(|scalar| (scalar.name, scalar.dtype)).collect();
         Ok(ProblemSpec {
             name: self.name,
             dims: self.dims,
             tensors,
+            scalars,
             cases,
             steps: self.steps,
             cpu_max_cells: self.cpu_max_cells,

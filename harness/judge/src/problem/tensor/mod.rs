@@ -1,4 +1,4 @@
-//! Declarative tensor problems: a `problem.toml` and a `reference.cu`, without Rust code. Every key of problem.toml
+//! Declarative tensor problems: a `problem.toml` and a `reference.cu` or `reference.py`, without Rust code. Every key of problem.toml
 //! is explained in kernels/README.md.
 
 mod case_data;
@@ -30,8 +30,8 @@ use crate::worker::{ModuleId, Worker};
 use case_data::{Ahead, CaseData, Part, draw, planted_sets, sets};
 use input_values::InputValues;
 use lab_device::{DeviceInfo, ExecutionOrder};
-use lab_protocol::When;
 use lab_protocol::report::JudgedWorkloads;
+use lab_protocol::{Language, When};
 use launcher::CaseLauncher;
 use objective::Figure;
 use outcomes::{CaseOutcome, CaseOutcomes};
@@ -97,6 +97,10 @@ impl Problem for TensorProblem {
 
     fn build_needs(&self, _device: &DeviceInfo) -> BuildNeeds {
         BuildNeeds { defines: Vec::new(), problem_header: self.spec.header() }
+    }
+
+    fn reference(&self) -> Option<Language> {
+        Some(reference::language(&self.folder))
     }
 
     fn use_workloads(&mut self, when: When) {
