@@ -190,7 +190,11 @@ class CudaDevice:
         """Writes bytes to memory."""
         length = len(content)
         if length:
-            source = bytes(content) if type(content) is not bytes else content
+            source = content
+            if type(content) is bytearray:
+                source = (_Character * length).from_buffer(content)
+            elif type(content) is not bytes:
+                source = bytes(content)
             action = f"copy {length} bytes to the device"
             self._driver.call("cuMemcpyHtoDAsync_v2", address, source, length, self._stream, action=action)
             self.wait(action)

@@ -1,15 +1,15 @@
 """Kernels of the lab's own on a CUDA device: digests of memory, noise, the wiping of shared memory, a wait.
 
-`digest.ptx` is that of harness/device/src/cuda/driver. The table of what to read and the results lie in page-locked host
+The kernels are those of harness/device/src/cuda/driver/digest.cu. The table of what to read and the results lie in page-locked host
 memory, so that nothing of them lies in device memory, where a kernel could find it.
 """
 
 import ctypes
-import os
 
 from numpy import array, concatenate, cumsum, dtype, frombuffer, uint32, uint64, zeros
 
 from ..noise import NOISE_WORDS
+from .digest_ptx import TEXT
 
 _CHUNK_WORDS = 1 << 16
 _CHUNK = dtype([("address", "<u8"), ("index", "<u8"), ("words", "<u4"), ("first", "<u4"), ("last", "<u4"),
@@ -30,9 +30,7 @@ class Digester:
 
     def __init__(self, driver, stream, sms, shared_bytes):
         self._driver, self._stream, self._sms, self._shared_bytes = driver, stream, sms, shared_bytes
-        with open(os.path.join(os.path.dirname(__file__), "digest.ptx"), "rb") as file:
-            text = file.read()
-        module = driver.ask(_c_void, "cuModuleLoadData", text, action="load the digest kernels")
+        module = driver.ask(_c_void, "cuModuleLoadData", TEXT.encode("ascii"), action="load the digest kernels")
         self._functions = {}
         for name in ("lab_digest", "lab_noise", "lab_scrub", "lab_wait"):
             function = driver.ask(_c_void, "cuModuleGetFunction", module, name.encode(), action=f"find {name}")

@@ -18,6 +18,8 @@ _RELAXED = 2
 _EXTERNAL = 1
 # The wait before launches without a flush, in nanoseconds: as long as a flush takes on an H200.
 _WAIT_NS = 60_000
+# Bytes behind a copy of a buffer, for a kernel that reads or writes out of bounds.
+_SLACK = 64 << 10
 # The device may need this much longer than the stream, in seconds, and this part of the window.
 _LATER_S, _LATER_PART = 300e-6, 0.1
 _FLOAT, _VOID, _SIZE = ctypes.c_float, ctypes.c_void_p, ctypes.c_size_t
@@ -55,7 +57,7 @@ class Window:
         self._device.driver.let_go_of_kept_lines()
         if not as_graph:
             if flush is not None or len(calls) > 1:
-                self._warm_up(calls)
+                self._warm_up(calls, can_record=True)
             return self._run_plain(calls, flush), None
         name = (calls[0].module.path, calls[0].entry)
         why = self._uncaptured.get(name)
@@ -70,16 +72,18 @@ class Window:
                 return self._run_graph(calls, flush), None
             except _Uncaptured as error:
                 why = self._uncaptured[name] = str(error)
-        self._warm_up(calls)
+        self._warm_up(calls, can_record=False)
         return self._run_plain(calls, flush), why
 
-    def _warm_up(self, calls):
-        """Lets each kind of call compile before the time is taken. Nothing runs on the device, if that can be had."""
+    def _warm_up(self, calls, can_record):
+        """Lets each kind of call compile before the time is taken. A recording compiles, and runs nothing."""
         for call in calls:
             if call.kind in self._warm:
                 continue
             self._warm.add(call.kind)
             try:
+                if not can_record:
+                    raise _Uncaptured
                 self._destroy(*self._record([call], None))
             except _Uncaptured:
                 self._run_on_copies(call)
@@ -89,15 +93,18 @@ class Window:
         self._warm.add(call.kind)
         copies = {}
         try:
-            for address, length in call.buffers:
-                copies[address] = self._device.allocate(length + 4096)
-                self._device.copy(copies[address], address, length)
+            try:
+                for address, length in call.buffers:
+                    copies[address] = self._device.allocate(length + _SLACK)
+                    self._device.copy(copies[address], address, length)
+            except Failure:
+                # There is no memory for copies. The launch then compiles within the measured time.
+                return
             copy = call.at(lambda address: copies[address])
             self._device.wait("copy buffers")
             copy.run()
+            self._device.use_own_stream()
             self._wait_for_all("run the kernel")
-        except MemoryError:
-            pass
         finally:
             # After a fault of the kernel nothing can be freed, and the next call of the driver says so.
             for address in copies.values():
