@@ -42,10 +42,8 @@ class Connection:
 
     def call(self, request, body=b""):
         """Sends a request and returns the reply and the body of the answer. Raises Refused for an error."""
-        self._number += 1
-        header = json.dumps([self._number, request]).encode()
         try:
-            self.socket.sendall(PREFIX.pack(b"LAB1", len(header), len(body)) + header + body)
+            self.ask(request, body)
             magic, header_length, body_length = PREFIX.unpack(self._read(PREFIX.size))
         except (BrokenPipeError, ConnectionResetError):
             raise Ended from None
@@ -57,6 +55,12 @@ class Connection:
             (kind, text), = answer["Err"].items()
             raise Refused(kind, text)
         return answer["Ok"], body
+
+    def ask(self, request, body=b""):
+        """Sends a request."""
+        self._number += 1
+        header = json.dumps([self._number, request]).encode()
+        self.socket.sendall(PREFIX.pack(b"LAB1", len(header), len(body)) + header + body)
 
     def _read(self, length):
         content = b""
