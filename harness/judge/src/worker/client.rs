@@ -4,7 +4,7 @@ use super::images::Images;
 use super::left_behind::{Threads, WorkerTasks};
 use super::link::{Link, Operation};
 use super::messages::{SandboxRequest, WorkerReply, WorkerRequest, missing_function, missing_text};
-use super::python::{Interpreter, NO_SANDBOX};
+use super::python::{Interpreter, NO_SANDBOX, OTHER};
 use super::{Breach, BufferId, Launch, Launched, ModuleId, Replayed, WatchingTool, serve};
 use crate::outcome::Stop;
 use crate::process::child::{Child, LineSink, Program};
@@ -111,8 +111,7 @@ impl Worker {
     ) -> Result<StartingWorker, Stop> {
         let images = Images::new(cache_dir)?;
         let (child, stream) = interpreter.start(target, &images, forward).map_err(|e| {
-            let remedy = interpreter.remedy();
-            Stop::Lab(format!("the Python interpreter {interpreter} cannot be started: {e}. {remedy}"))
+            Stop::Lab(format!("the Python interpreter {interpreter} cannot be started: {e}. {OTHER}"))
         })?;
         let mut starting = Self::starting_python(stream, child, target, time_limit, interpreter);
         starting.images = Some(images);

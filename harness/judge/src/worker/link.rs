@@ -2,7 +2,7 @@
 
 use super::left_behind::WorkerTasks;
 use super::messages::{WorkerAnswer, WorkerFailure, WorkerReply, WorkerRequest};
-use super::python::{Interpreter, without_folder};
+use super::python::{Interpreter, OTHER, without_folder};
 use crate::outcome::Stop;
 use crate::process::framing::FrameError;
 use crate::process::rpc::Connection;
@@ -108,7 +108,15 @@ impl Link {
                 self.connection.end();
                 self.timed_out(operation)
             }
-            FrameError::Invalid(what) => self.invalid_answer(&what),
+            FrameError::Invalid(what) => match (operation, &self.python) {
+                (Operation::Open, Some(python)) => {
+                    let text =
+                        format!("the Python interpreter {python} sent an invalid answer ({what}). {OTHER}");
+                    self.connection.end();
+                    Stop::Lab(text)
+                }
+                _ => self.invalid_answer(&what),
+            },
             FrameError::Io(error) => {
                 self.connection.end();
                 Stop::Lab(format!("the connection to the worker failed: {error}"))
@@ -124,7 +132,7 @@ impl Link {
             }
             (Operation::Open, None) => Stop::Lab(format!("the device did not open within {limit}")),
             (Operation::Open, Some(python)) => Stop::Lab(format!(
-                "the Python interpreter {python} was not ready within {limit}: it hangs, or imports NumPy or torch too slowly"
+                "the Python interpreter {python} was not ready within {limit}: it hangs, or imports NumPy or torch too slowly. {OTHER}"
             )),
             (Operation::Load, Some(_)) => Stop::Crash(format!(
                 "the source did not load within {limit}: an import hangs, or takes far too long"
@@ -139,10 +147,7 @@ impl Link {
         let how = self.connection.describe_end();
         match (operation, &self.python) {
             (Operation::Open, None) => Stop::Lab(format!("the worker {how} before its device was open")),
-            (Operation::Open, Some(python)) => Stop::Lab(format!(
-                "the Python interpreter {python} {how} before it was ready; what it printed is above. {}",
-                python.remedy()
-            )),
+            (Operation::Open, Some(python)) => Stop::Lab(python.why_not_ready(&how)),
             (Operation::Launch, _) => Stop::Crash(format!("the kernel crashed: its process {how}")),
             (Operation::Load, Some(_)) => {
                 Stop::Crash(format!("the source crashed while it was loaded: its process {how}"))
