@@ -90,7 +90,7 @@ struct JsonArg {
 enum Command {
     /// Write a lab.toml for the kernel and the harness in this folder
     Init(init::InitArgs),
-    /// Write a new problem from a template: problem.toml, reference.cu, kernel.cu and README.md
+    /// Write a new problem from a template: problem.toml, a reference, a kernel and README.md
     New(new::NewArgs),
     /// Judge the present bytes of the kernel once
     Run(run::RunArgs),
@@ -122,7 +122,7 @@ enum Command {
     Doctor(JsonArg),
     /// Measure the device: memory, L2, arithmetic, launch and exchange times
     Probe(probe::ProbeArgs),
-    /// Allow the harness command of this lab.toml to run, and kernels where Linux cannot confine them
+    /// Allow the harness command of this lab.toml to run, Python kernels, and kernels where Linux cannot confine them
     Trust(JsonArg),
     /// List the colour schemes, or show one in this terminal
     Theme(theme::ThemeArgs),
