@@ -1,5 +1,6 @@
 //! The connection to a worker: how long the judge waits for an answer, and what a failure says about the kernel.
 
+use super::STATEMENT_OF;
 use super::left_behind::WorkerTasks;
 use super::messages::{WorkerAnswer, WorkerReply, WorkerRequest};
 use crate::outcome::Stop;
@@ -12,9 +13,11 @@ const OWN_WORK: Duration = Duration::from_secs(60);
 
 /// What the judge waits for: decides how long it waits, and how a failure is described.
 #[derive(Clone, Copy, PartialEq)]
-pub enum Operation {
+pub enum Operation<'a> {
     Open,
     Launch,
+    /// The launch statement of this entry.
+    Statement(&'a str),
     /// The worker's own work, between launches.
     Own,
 }
@@ -53,12 +56,12 @@ impl Link {
         body_limit: usize,
     ) -> Result<(WorkerReply, Vec<u8>), Stop> {
         let limit = match operation {
-            Operation::Launch => self.time_limit,
+            Operation::Launch | Operation::Statement(_) => self.time_limit,
             Operation::Open | Operation::Own => OWN_WORK,
         };
         let answer = self.connection.answer::<WorkerAnswer>(number, body_limit, limit);
         let (answer, body) = answer.map_err(|e| self.failed(e, operation))?;
-        if operation == Operation::Launch {
+        if matches!(operation, Operation::Launch | Operation::Statement(_)) {
             self.expect_nothing_left()?;
         }
         Ok((answer?, body))
@@ -79,6 +82,10 @@ impl Link {
                 match operation {
                     Operation::Launch => Stop::Crash(format!(
                         "the kernel did not end within {}: it hangs, or is far too slow",
+                        seconds(self.time_limit)
+                    )),
+                    Operation::Statement(entry) => Stop::Crash(format!(
+                        "{STATEMENT_OF} {entry} did not end within {}: it hangs",
                         seconds(self.time_limit)
                     )),
                     Operation::Open => {
@@ -103,6 +110,9 @@ impl Link {
         match operation {
             Operation::Open => Stop::Lab(format!("the worker {how} before its device was open")),
             Operation::Launch => Stop::Crash(format!("the kernel crashed: its process {how}")),
+            Operation::Statement(entry) => {
+                Stop::Crash(format!("{STATEMENT_OF} {entry} crashed: the worker process {how}"))
+            }
             Operation::Own => {
                 Stop::Crash(format!("the kernel's process {how} between launches: the kernel damaged it"))
             }

@@ -4,6 +4,7 @@ use super::launcher::{CaseLauncher, Inputs, Outputs, Written};
 use super::spec::{Case, ProblemSpec, TensorRole};
 use crate::gates;
 use crate::outcome::Stop;
+use crate::source_place::with_line;
 use crate::problem::api::ProblemContext;
 use crate::worker::{ModuleId, Worker};
 use lab_device::ExecutionOrder;
@@ -137,6 +138,9 @@ fn require_written(
 fn as_problem(source: &Path, stop: Stop) -> Stop {
     match stop {
         Stop::Lab(why) => Stop::Lab(why),
-        stop => Stop::Problem(format!("{}: {stop}", source.display())),
+        stop => {
+            let text = std::fs::read_to_string(source).unwrap_or_default();
+            Stop::Problem(format!("{}: {}", source.display(), with_line(stop, &text)))
+        }
     }
 }

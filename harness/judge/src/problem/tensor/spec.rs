@@ -15,6 +15,8 @@ pub struct ProblemSpec {
     pub name: Option<String>,
     pub dims: Vec<String>,
     pub tensors: Vec<TensorSpec>,
+    /// The names and types of the scalar parameters, in the order of the file.
+    pub scalars: Vec<(String, Dtype)>,
     /// One case for each workload and type, in the order of the file, held-out ones last.
     pub cases: Vec<Case>,
     /// How many launches in a row a check makes on one set of inputs; what is in `inout` tensors after the last one is
@@ -56,7 +58,7 @@ pub struct Case {
     pub dims: Vec<i32>,
     /// In the order of the spec's tensors.
     pub tensors: Vec<CaseTensor>,
-    /// The bytes of the kernel's scalar parameters, in the order of the file.
+    /// The bytes of the kernel's scalar parameters, in the order of the spec's scalars.
     pub scalars: Vec<Vec<u8>>,
     /// The case is verified and never timed.
     pub held_out: bool,
