@@ -8,8 +8,13 @@ use lab_device::source_places::{line_of_kernel, line_of_launch_statement};
 /// Puts the line before the text of a failure that names a launch statement, or a kernel with other parameters than the problem's,
 /// of this source. What a macro makes has no line, and neither has what is in another file.
 pub fn with_line(stop: Stop, source: &str) -> Stop {
-    let Stop::Crash(text) = &stop else { return stop };
-    line_of(text, source).map_or(stop, |line| Stop::Crash(format!("line {line}: {text}")))
+    match stop {
+        Stop::Crash(text) => Stop::Crash(match line_of(&text, source) {
+            Some(line) => format!("line {line}: {text}"),
+            None => text,
+        }),
+        stop => stop,
+    }
 }
 
 fn line_of(text: &str, source: &str) -> Option<u32> {
