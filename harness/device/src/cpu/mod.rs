@@ -58,7 +58,7 @@ mod coroutines;
 mod driver;
 mod headers;
 mod launch;
-mod lex;
+pub(crate) mod lex;
 mod order;
 mod races;
 mod rewrite;

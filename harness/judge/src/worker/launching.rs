@@ -1,11 +1,13 @@
 //! Modules, and launches of their kernels: finds the launch statement of an entry, runs it once for each set of
 //! dimensions, and turns what it asks for into the steps that the device runs.
 
-use super::launch_checks::{Device, build, check_shape, crash, encoded, explained, kernel_names};
+use super::launch_checks::{
+    Device, build, check_shape, crash, encoded, explained, kernel_names, of_statement,
+};
 use super::launch_statement::{self, LIST_BYTES, Refused, SHAPE_BYTES, Statement};
 use super::messages::{WorkerFailure, missing_text};
 use super::scratch::ScratchPool;
-use super::{BufferId, Launch, LaunchArg, Launched, LaunchedKernel, ModuleId};
+use super::{BufferId, Launch, LaunchArg, Launched, LaunchedKernel, ModuleId, STATEMENT_OF};
 use lab_device::{Arg, DeviceError, Entry, ExecutionOrder, MemoryRange, POISON, Shape, Step, Submission};
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -115,6 +117,11 @@ impl Launching {
         let statement = format!("lab_launch_{entry}");
         let found = self.entry(device, module, &statement)?;
         Ok(found.map(|kernel| StatementKernel { kernel, is_list: false }).ok_or(statement))
+    }
+
+    /// Runs the launch statement of a launch that follows.
+    pub fn state(&mut self, device: &mut Device, launch: &Launch) -> Result<(), WorkerFailure> {
+        self.plan(device, launch).map(drop)
     }
 
     /// Launches, or runs the list of launches that the statement asks for, and waits. Returns the seconds.
@@ -254,8 +261,9 @@ impl Launching {
             let text = "there are two launch statements for {}: keep LAB_LAUNCH({}) or LAB_LAUNCHES({})";
             return Err(WorkerFailure::Build(text.replace("{}", &launch.entry)));
         }
-        let (out, bytes) = self.run_statement(device, launch, found)?;
-        let what = if found.is_list { "the launch list of" } else { "the launch statement of" };
+        let (out, bytes) =
+            self.run_statement(device, launch, found).map_err(|e| of_statement(&launch.entry, e))?;
+        let what = if found.is_list { "the launch list of" } else { STATEMENT_OF };
         let what = format!("{what} {}", launch.entry);
         let read = if found.is_list {
             launch_statement::read_list(&bytes)

@@ -13,6 +13,7 @@ mod npy;
 mod number;
 mod objective;
 mod outcomes;
+mod parameters;
 mod planted;
 mod reference;
 mod resident;
