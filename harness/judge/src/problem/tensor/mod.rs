@@ -5,6 +5,7 @@ mod case_data;
 mod device_memory;
 mod drawn_shapes;
 mod dump;
+pub mod export;
 mod expression;
 mod file;
 mod input_values;
