@@ -26,7 +26,8 @@ FLAGS = [
 ]  # fmt: skip
 
 # lab_cpu.h has the content of these headers of CUDA.
-EMPTY = ["cuda_runtime.h", "cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h", "cooperative_groups.h", "cooperative_groups/reduce.h"]
+EMPTY = ["cuda.h", "cuda_runtime.h", "cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h", "math_constants.h", "cuda/atomic"]
+EMPTY += ["cooperative_groups.h", "cooperative_groups/reduce.h", "cooperative_groups/scan.h"]
 
 # Shared memory belongs to a block, which no C++ declaration says. So declarations are rewritten:
 #     extern __shared__ float x[];      ->  float* const x = static_cast<float*>(lab_cpu_dynamic());

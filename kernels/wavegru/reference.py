@@ -347,7 +347,8 @@ def result(run, tokens, logits, noise, h0, h1):
     entropies = -np.sum(p * np.log2(np.where(p > 0, p, 1.0)), axis=-1)
     # With a min-p at or below this, a token that was dropped wins.
     dropped_ahead = np.where(~kept & (scores > best), weights, 0.0)
-    pick_with_numpy = np.where(logits >= logits.max(axis=-1, keepdims=True) + math.log(run.min_p), logits + noise, -np.inf)
+    # The scores, and what min-p keeps, if the temperature were 1.
+    neutral = np.where(logits >= logits.max(axis=-1, keepdims=True) + math.log(run.min_p), logits + noise, -np.inf)
     return Result(
         tokens=tokens.astype(np.int32),
         teacher_prob=p[steps, tokens],
@@ -357,7 +358,7 @@ def result(run, tokens, logits, noise, h0, h1):
         margin_step=int(margins.argmin()),
         entropy=float(np.sort(entropies)[run.steps // 2]),
         same_min_p=(float(dropped_ahead.max()), float(weights[steps, tokens].min())),
-        temperature_changed=int((pick_with_numpy.argmax(axis=-1) != tokens).sum()),
+        temperature_changed=int((neutral.argmax(axis=-1) != tokens).sum()),
     )
 
 
