@@ -10,7 +10,8 @@ Read main() first, then from top to bottom. A run has five stages:
 
     build      NVRTC, or the host's C++ compiler (harness_cuda.py, harness_cpu.py)
     reference  draws the inputs of several runs and computes what must come of them (reference.py)
-    verify     launches the kernel on them and compares: tokens, probabilities at every step, final states, memory
+    verify     launches the kernel on them (harness_launch.py) and compares: tokens, probabilities at every step, final
+               states, memory
     measure    times further launches, whose results are compared too
     done       the verdict; the process ends with 0 (pass), 1 (fail), 2 (does not build), 3 (crash) or 64 (not judged)
 
@@ -22,9 +23,7 @@ import argparse
 import os
 import random
 import secrets
-import shutil
 import statistics
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -32,7 +31,7 @@ from pathlib import Path
 import numpy as np
 
 import reference
-from harness_launch import BuildError, DeviceError, LaunchError
+from harness_launch import ENTRY, PROBLEM_HEADER, BuildError, DeviceError, Launcher, LaunchError
 
 HERE = Path(__file__).resolve().parent
 LAB = HERE.parents[1]  # lab's repository
@@ -41,119 +40,6 @@ try:
 except ImportError:  # not started by lab, and not installed
     sys.path.append(str(LAB / "harness" / "python"))
     from lab_harness import report, turns
-
-ENTRY = "wavegru"  # the name of the kernel
-
-# The header that kernel.cu gets beside lab.h: the arguments of its launch statement, and its own last argument.
-PROBLEM_HEADER = """\
-#pragma once
-struct LabDims { int hidden; int steps; int teacher; };
-struct LabRun { int steps; int first_token; unsigned seed_low, seed_high; float temperature; float min_p; };
-"""
-
-WORK_BYTES = 8 << 20  # of the kernel's scratch memory, zeros before every launch
-FRONT, BACK = 64 << 10, 256 << 10  # bytes of the guard zones before and behind each buffer
-POISON = 0xFFC0_FFEE  # what unwritten cells hold: NaN as a float, no token as an int
-
-
-# ---- Memory: buffers between guard zones ---------------------------------------------------------------------------
-
-
-class Buffer:
-    """A buffer of the kernel. Before and behind it lies random noise, which no launch may change."""
-
-    def __init__(self, device, name, nbytes):
-        self.name, self.nbytes = name, nbytes
-        self.memory = device.allocate(FRONT + nbytes + BACK)
-        self.noise = np.frombuffer(secrets.token_bytes(FRONT + BACK), dtype=np.uint8)
-        self.memory.write(self.noise[:FRONT])
-        self.memory.write(self.noise[FRONT:], FRONT + nbytes)
-        self.address = self.memory.address + FRONT
-        self.input = None  # the bytes that a launch must leave as they are; None for an output
-
-    def write(self, array, is_input=False):
-        content = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        self.memory.write(content, FRONT)
-        self.input = content.copy() if is_input else None
-
-    def read(self, dtype):
-        """Returns the content, and a sentence for each rule that a launch broke in this buffer."""
-        everything = self.memory.read()
-        content = everything[FRONT : FRONT + self.nbytes]
-        broken = []
-        around = np.concatenate([everything[:FRONT], everything[FRONT + self.nbytes :]])
-        wrong = np.flatnonzero(around != self.noise)
-        if wrong.size:
-            at = int(wrong[0]) - FRONT if wrong[0] < FRONT else int(wrong[0]) - FRONT + self.nbytes
-            broken.append(("out_of_bounds", f"the kernel wrote outside {self.name}: at byte {at} from its beginning"))
-            self.memory.write(self.noise[:FRONT])
-            self.memory.write(self.noise[FRONT:], FRONT + self.nbytes)
-        if self.input is not None and not np.array_equal(content, self.input):
-            at = int(np.flatnonzero(content != self.input)[0])
-            broken.append(("inputs_changed", f"the kernel changed its input {self.name}: first at byte {at}"))
-            self.memory.write(self.input, FRONT)
-        return content.view(dtype), broken
-
-
-class Launcher:
-    """The buffers of a model, and the two kinds of launch. The parameters of the kernel are in the order of README.md."""
-
-    def __init__(self, device, weights, hidden, steps):
-        self.hidden, self.steps = hidden, steps
-        self.weights = [Buffer(device, name, values.nbytes) for name, values in weights.items()]
-        for buffer, values in zip(self.weights, weights.values()):
-            buffer.write(values, is_input=True)
-        self.h0, self.h1 = Buffer(device, "h0", 4 * hidden), Buffer(device, "h1", 4 * hidden)
-        self.forced, self.tokens = Buffer(device, "forced", 4 * steps), Buffer(device, "tokens", 4 * steps)
-        self.teacher_prob = Buffer(device, "teacher_prob", 4 * steps)
-        self.work = Buffer(device, "work", WORK_BYTES)
-
-    def launch(self, kernel, run, forced=None, order="forward"):
-        """Launches once. Without `forced` the kernel samples; with tokens it is teacher-forced.
-
-        What a buffer holds before depends on this launch alone. Returns the outputs by name, among them `seconds`, and
-        `broken`: a (gate, sentence) for each rule that the launch broke.
-        """
-        self.h0.write(run.h0)
-        self.h1.write(run.h1)
-        poison = np.full(self.steps, POISON, dtype=np.uint32)
-        self.forced.write(poison if forced is None else forced, is_input=forced is not None)
-        self.tokens.write(poison)
-        self.teacher_prob.write(poison)
-        self.work.write(np.zeros(WORK_BYTES, dtype=np.uint8))
-
-        dims = np.array([self.hidden, self.steps, forced is not None], dtype=np.int32).tobytes()
-        lab_run = np.array([run.steps, run.first_token], dtype=np.int32).tobytes()
-        lab_run += np.array([run.seed & 0xFFFF_FFFF, run.seed >> 32], dtype=np.uint32).tobytes()
-        lab_run += np.array([run.temperature, run.min_p], dtype=np.float32).tobytes()
-        arguments = [buffer.address for buffer in self.weights]
-        arguments += [self.h0.address, self.h1.address, 0 if forced is None else self.forced.address]
-        arguments += [self.tokens.address, self.teacher_prob.address, self.work.address, lab_run]
-        seconds = kernel.launch(dims, arguments, order)
-
-        outputs, broken = {"seconds": seconds}, []
-        types = {"h0": np.float32, "h1": np.float32, "tokens": np.int32, "teacher_prob": np.float32}
-        others = [*self.weights, self.forced, self.work]
-        for buffer in [self.h0, self.h1, self.tokens, self.teacher_prob, *others]:
-            content, rules = buffer.read(types.get(buffer.name, np.uint8))
-            broken += rules
-            if buffer.name in types:
-                outputs[buffer.name] = content
-        written = ["h0", "h1", "tokens" if forced is None else "teacher_prob"]
-        for name in written:
-            broken += [("", sentence) for sentence in unwritten_or_not_finite(name, outputs[name])]
-        return {**outputs, "broken": broken}
-
-
-def unwritten_or_not_finite(name, values):
-    """Sentences about cells that still hold poison, and about NaN and infinity."""
-    unwritten = np.flatnonzero(values.view(np.uint32) == POISON)
-    if unwritten.size:
-        yield f"{name}[{unwritten[0]}] was never written ({unwritten.size} of {values.size} cells were not)"
-    wrong = [] if values.dtype == np.int32 else np.flatnonzero(~np.isfinite(values) & (values.view(np.uint32) != POISON))
-    if len(wrong):
-        yield f"{name}[{wrong[0]}] is {report.number(values[wrong[0]])}"
-
 
 # ---- The gates -----------------------------------------------------------------------------------------------------
 
@@ -356,35 +242,6 @@ def read_problem(folder):
     return problem
 
 
-# What Nsight Compute measures: time, issue rate, stalls, caches, shared memory, registers. The names are of sm_90.
-NCU_METRICS = """
-    gpu__time_duration.sum sm__inst_executed.avg.per_cycle_active smsp__issue_active.avg.per_cycle_active
-    sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_active
-    sm__inst_executed_pipe_lsu.avg.pct_of_peak_sustained_active sm__throughput.avg.pct_of_peak_sustained_elapsed
-    lts__t_sector_hit_rate.pct lts__throughput.avg.pct_of_peak_sustained_elapsed dram__bytes_read.sum dram__bytes_write.sum
-    l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum smsp__sass_inst_executed_op_local_ld.sum
-    launch__registers_per_thread launch__shared_mem_per_block_dynamic launch__shared_mem_per_block_static
-    smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio
-    smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio
-    smsp__average_warps_issue_stalled_short_scoreboard_per_issue_active.ratio
-    smsp__average_warps_issue_stalled_wait_per_issue_active.ratio
-    smsp__average_warps_issue_stalled_math_pipe_throttle_per_issue_active.ratio
-    smsp__average_warps_issue_stalled_membar_per_issue_active.ratio
-""".split()
-
-
-def run_ncu(folder):
-    """Runs one launch of this harness under ncu, and prints the command first. Returns ncu's exit code."""
-    command = ["ncu", "--target-processes", "all", "--clock-control", "none", "--kernel-name-base", "function"]
-    command += ["-k", f"regex:^{ENTRY}$", "-c", "1", "--metrics", ",".join(NCU_METRICS)]
-    command += [sys.executable, str(HERE / "harness.py"), str(folder), "--device", "cuda", "--one-launch"]
-    print(" ".join(command), flush=True)
-    if shutil.which("ncu") is None:
-        print("ncu is not on the path: it belongs to the CUDA toolkit. Run the command above on the GPU host.")
-        return 64
-    return subprocess.run(command).returncode
-
-
 def compare_dump(folder, problem):
     """Compares reference.py with the tensors of `lab harness --dump FOLDER`. Returns the exit code."""
     import json
@@ -422,7 +279,9 @@ def main():
     options = arguments()
     folder = options.folder.resolve()
     if options.ncu:
-        sys.exit(run_ncu(folder))
+        import harness_ncu
+
+        sys.exit(harness_ncu.run(HERE / "harness.py", folder))
     problem = read_problem(folder)
     if options.compare_dump:
         compare_dump(options.compare_dump, problem)
