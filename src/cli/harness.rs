@@ -74,6 +74,9 @@ pub struct HarnessArgs {
     /// Compare with this kernel, or with the kernel.cu or kernel.py of this folder
     #[arg(long, value_name = "PATH")]
     incumbent: Option<PathBuf>,
+    /// Also time the kernel beside the problem's peers, `[[peer]]` in problem.toml
+    #[arg(long)]
+    peers: bool,
     /// Time for timed launches in milliseconds; with --trials an upper limit
     #[arg(long, value_name = "MS", default_value = "250")]
     budget_ms: u64,
@@ -153,6 +156,7 @@ pub fn main(given: HarnessArgs) -> ExitCode {
     options.sealed = given.sealed;
     options.seed = given.seed;
     options.check = given.check.then_some(given.tools);
+    options.peers = given.peers;
     options.incumbent =
         match given.incumbent.map(|path| incumbent_of(path, options.kernel.as_deref())).transpose() {
             Ok(incumbent) => incumbent,

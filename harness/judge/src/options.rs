@@ -9,7 +9,7 @@ use lab_protocol::Language;
 use lab_protocol::Target;
 use lab_protocol::Tool;
 use lab_protocol::When;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 /// What to judge, and how.
@@ -60,6 +60,8 @@ pub struct JudgeOptions {
     pub seed: Option<u64>,
     /// The kernel to compare with, or its folder; `None` compares with nothing.
     pub incumbent: Option<PathBuf>,
+    /// Also times the candidate beside the problem's peers.
+    pub peers: bool,
     /// How long to measure.
     pub plan: Plan,
     /// Measures the candidate alone, with exactly these launches, instead of by `plan`: what `lab bench` asks for.
@@ -99,6 +101,7 @@ impl JudgeOptions {
             time_limit: Duration::from_secs(60),
             seed: None,
             incumbent: None,
+            peers: false,
             plan: Plan::default(),
             discipline: None,
             python: None,
@@ -136,6 +139,10 @@ impl JudgeOptions {
     /// folder that the user does not know.
     pub fn as_shown(&self, text: &str) -> String {
         let Some(shown) = &self.shown_as else { return text.to_owned() };
+        // The text of a folder such as `.` stands for much else.
+        if !self.folder.components().any(|part| matches!(part, Component::Normal(_))) {
+            return text.to_owned();
+        }
         let own = |folder: &Path| folder.join("").display().to_string();
         let folder = Path::new(shown).parent().filter(|p| !p.as_os_str().is_empty());
         let files = text.replace(&own(&self.folder), &folder.map_or_else(String::new, own));
