@@ -118,7 +118,10 @@ fn find(folder: &Path, given: Option<&Path>) -> Result<InitFindings> {
         }
     }
     if is_python {
-        notes.push("Python runs with your rights: `lab trust` allows it here. docs/python.md says how it is judged".to_owned());
+        notes.push(
+            "Python runs with your rights: `lab trust` allows it here. docs/python.md says how it is judged"
+                .to_owned(),
+        );
     }
     let python = ENVIRONMENTS.into_iter().find(|path| is_python && folder.join(path).exists());
     Ok(InitFindings { kernel: name, harness, python, notes })
@@ -163,7 +166,8 @@ fn find_kernel(folder: &Path) -> Result<PathBuf> {
 
 /// Why there is no kernel, and what could be one.
 fn no_kernel(folder: &Path) -> String {
-    let none = "no kernel.cu and no kernel.py here or below: write one, or name yours: `lab init path/to/your.cu`";
+    let none =
+        "no kernel.cu and no kernel.py here or below: write one, or name yours: `lab init path/to/your.cu`";
     let found = python_source::kernels_in(folder);
     let lines = found.iter().filter_map(|(path, source)| {
         let name = relative(path, folder).ok()?;

@@ -128,7 +128,10 @@ fn probe(program: &Path) -> Result<Probed, String> {
             Err(_) => {
                 group.kill();
                 let _ = group.wait();
-                return Err(format!("did not import its packages within {} s, and was ended", LIMIT.as_secs()));
+                return Err(format!(
+                    "did not import its packages within {} s, and was ended",
+                    LIMIT.as_secs()
+                ));
             }
         }
     }
@@ -155,14 +158,19 @@ fn report(name: &str, interpreter: &Interpreter, probed: &Probed, need: &Need) -
     if !has("numpy") {
         missing.push((format!("every kernel in Python needs NumPy: {}", install("numpy ml_dtypes")), true));
     } else if !has("ml_dtypes") {
-        missing.push((format!("bf16 and fp8 on the cpu device need ml_dtypes: {}", install("ml_dtypes")), false));
+        missing.push((
+            format!("bf16 and fp8 on the cpu device need ml_dtypes: {}", install("ml_dtypes")),
+            false,
+        ));
     }
     let torch = package("torch");
     if need.on_gpu && !has("torch") {
         missing.push((format!("kernels in Python on a GPU need torch: {}", install("torch")), true));
     } else if need.on_gpu && !torch.is_some_and(|torch| torch.sees_gpu) {
         let why = match torch.and_then(|torch| torch.cuda.as_ref()) {
-            Some(cuda) => format!("this torch, for CUDA {cuda}, sees no GPU: its CUDA version must fit the driver"),
+            Some(cuda) => {
+                format!("this torch, for CUDA {cuda}, sees no GPU: its CUDA version must fit the driver")
+            }
             None => "this torch was built without CUDA: install one for the driver's CUDA version".to_owned(),
         };
         missing.push((format!("kernels in Python on a GPU need torch with CUDA, and {why}"), true));

@@ -102,7 +102,8 @@ fn triton_kernels(text: &str) -> Vec<(String, Vec<String>)> {
         let without_comments: String =
             parameters.lines().map(|line| line.split('#').next().unwrap_or_default()).collect();
         let runtime = without_comments.split(',').filter(|parameter| !parameter.contains("constexpr"));
-        let names = runtime.map(|parameter| parameter.split([':', '=']).next().unwrap_or_default().trim().to_owned());
+        let names =
+            runtime.map(|parameter| parameter.split([':', '=']).next().unwrap_or_default().trim().to_owned());
         found.push((name.trim().to_owned(), names.filter(|name| !name.is_empty() && name != "*").collect()));
     }
     found
@@ -138,7 +139,10 @@ mod tests {
         let triton = PythonSource::of(TRITON);
         assert_eq!(triton, PythonSource::Triton(vec![("add_kernel".into(), parameters)]));
         let proposals = triton.proposals("add.py").join("\n");
-        assert!(proposals.contains("`def add(x_ptr, y_ptr, n): add_kernel[grid](x_ptr, y_ptr, n, …)`"), "{proposals}");
+        assert!(
+            proposals.contains("`def add(x_ptr, y_ptr, n): add_kernel[grid](x_ptr, y_ptr, n, …)`"),
+            "{proposals}"
+        );
         assert!(proposals.contains("`entry = \"add\"`"), "{proposals}");
         let inline = "from torch.utils.cpp_extension import load_inline\nm = load_inline(name='x', cuda_sources=[s])\n";
         assert_eq!(PythonSource::of(inline), PythonSource::LoadInline);

@@ -131,7 +131,10 @@ pub fn create(from: &Path, given: &Path, template: Template) -> Result<NewProble
         template.files().map(|(file, text)| (file, with_name(text, name))).into();
     let mut notes = Vec::new();
     if let Some(above) = above.filter(|_| config.harness.is_some()) {
-        let depth = above.parent().and_then(|home| target.strip_prefix(home).ok()).map_or(0, |below| below.components().count());
+        let depth = above
+            .parent()
+            .and_then(|home| target.strip_prefix(home).ok())
+            .map_or(0, |below| below.components().count());
         files.push((config::FILE, own_config(&config, depth, template.language())));
         notes.push(format!(
             "{} names a harness of your own, so this problem has a {} of its own: the built-in harness judges it",
@@ -209,11 +212,12 @@ fn own_config(above: &Config, depth: usize, language: Language) -> String {
         Target::Auto => String::new(),
         device => format!("device = \"{device}\"\n"),
     };
-    let python = above.python.as_ref().filter(|_| language == Language::Python).map_or_else(String::new, |python| {
-        let is_relative = python.contains('/') && !python.starts_with('/');
-        let up = if is_relative { "../".repeat(depth) } else { String::new() };
-        format!("python = {}\n", toml::Value::String(up + python))
-    });
+    let python =
+        above.python.as_ref().filter(|_| language == Language::Python).map_or_else(String::new, |python| {
+            let is_relative = python.contains('/') && !python.starts_with('/');
+            let up = if is_relative { "../".repeat(depth) } else { String::new() };
+            format!("python = {}\n", toml::Value::String(up + python))
+        });
     format!(
         "# The built-in harness judges this problem. Without this file the harness of the {} above would.\n\
          kernel = \"{}\"\n{device}{python}",
@@ -349,7 +353,10 @@ mod tests {
         fs::write(root.join("lab.toml"), above).unwrap();
         create(&root, Path::new("./a/b"), Template::Python).unwrap();
         let config = Config::read(&root.join("a/b/lab.toml"), &root).unwrap();
-        assert_eq!((config.kernel.as_deref(), config.python.as_deref()), (Some("kernel.py"), Some("../../.venv/bin/python")));
+        assert_eq!(
+            (config.kernel.as_deref(), config.python.as_deref()),
+            (Some("kernel.py"), Some("../../.venv/bin/python"))
+        );
         fs::write(root.join("lab.toml"), "no toml").unwrap();
         assert!(error(&root, "another").contains("lab.toml"));
         assert!(!root.join("another").exists());
