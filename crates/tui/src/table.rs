@@ -159,7 +159,8 @@ impl Table {
             let before = best.get(&of).copied();
             let figure = experiment.figure();
             if let Some(figure) = figure.filter(|_| experiment.is_kept()) {
-                let is_best = before.is_none_or(|before| experiment.goal(context.goal).prefers(figure, before));
+                let is_best =
+                    before.is_none_or(|before| experiment.goal(context.goal).prefers(figure, before));
                 if is_best {
                     best.insert(of, figure);
                 }

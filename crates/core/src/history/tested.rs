@@ -248,10 +248,8 @@ mod tests {
 
     #[test]
     fn the_best_is_of_the_measure_that_the_problem_chose() {
-        let chosen = |value| Chosen {
-            of: ChosenMeasure::Time,
-            measure: Measure { value, low: None, high: None },
-        };
+        let chosen =
+            |value| Chosen { of: ChosenMeasure::Time, measure: Measure { value, low: None, high: None } };
         let record = with(|v| {
             let measure = Measure { value: 6.0, low: None, high: None };
             v.chosen = Some(Figure { objective: Objective::KernelTime, measure, aggregate: None });

@@ -74,8 +74,9 @@ impl<'a> Dialog<'a> {
                 && e.measure() == newest.measure()
         });
         let goal = newest.goal(kernel.goal);
-        let prefers =
-            |a: &Experiment, b: &Experiment| a.figure().zip(b.figure()).is_some_and(|(a, b)| goal.prefers(a, b));
+        let prefers = |a: &Experiment, b: &Experiment| {
+            a.figure().zip(b.figure()).is_some_and(|(a, b)| goal.prefers(a, b))
+        };
         alike.reduce(|best, e| if prefers(e, best) { e } else { best })
     }
 

@@ -295,7 +295,8 @@ fn draw_chart(
             .into_iter()
             .map(|(at, name)| ReferenceLine { axis: AxisId::Y, at, name, style: theme.quiet() })
             .collect(),
-        cursor: chosen.map(|(at, experiment)| Cursor { x: place(at), text: read_out(experiment, at, points) }),
+        cursor: chosen
+            .map(|(at, experiment)| Cursor { x: place(at), text: read_out(experiment, at, points) }),
     };
     let plot = chart.render(area, buffer, theme, appearance.symbols)?;
     Some(HistoryPlot { area: plot, x: chart.x, shown })

@@ -287,7 +287,10 @@ mod tests {
         let chart = ChartPoints::of(all.iter(), Goal::Maximize);
         assert_eq!(chart.objective(&Objective::Throughput), Objective::KernelTime);
         // Of the older one the row says the time; of the second nothing is known.
-        assert_eq!(all.each_ref().map(|one| chart.figure(one)), [Some(9.0), None, Some(8.0), Some(8.5), Some(4.0)]);
+        assert_eq!(
+            all.each_ref().map(|one| chart.figure(one)),
+            [Some(9.0), None, Some(8.0), Some(8.5), Some(4.0)]
+        );
         assert_eq!([0, 1, 2, 3, 4].map(|at| chart.best(at)), [9.0, 9.0, 8.0, 8.0, 4.0].map(Some));
         let kinds = chart.kinds(&(0..5));
         assert_eq!((kinds.kept.len(), kinds.wrong.len()), (4, 0));

@@ -68,7 +68,11 @@ pub fn worst(report: &Report, gate: &Gate, points: &[f64], cells: usize) -> [Str
         match stretch {
             1 => format!("point {at}"),
             _ => {
-                format!("points {}…{}", at.saturating_mul(stretch), (at + 1).saturating_mul(stretch).min(cells) - 1)
+                format!(
+                    "points {}…{}",
+                    at.saturating_mul(stretch),
+                    (at + 1).saturating_mul(stretch).min(cells) - 1
+                )
             }
         }
     });

@@ -163,7 +163,10 @@ fn impossible_launches_are_refused() {
         |args: &[Vec<u8>]| bench.device.launch(entry, &shape(1, 1), args, ExecutionOrder::Forward);
     assert_eq!(
         launch(&[vec![0; 8]]),
-        Err(DeviceError::Kernel("kernel 'fine' takes other parameters than the problem passes: it has 3, and the problem has 1".into()))
+        Err(DeviceError::Kernel(
+            "kernel 'fine' takes other parameters than the problem passes: it has 3, and the problem has 1"
+                .into()
+        ))
     );
     assert_eq!(
         launch(&[vec![0; 8], vec![0; 8], vec![0; 8]]),

@@ -263,7 +263,8 @@ fn a_line_lies_far_below_zero_and_another_one_far_above() {
         (Dtype::I8, Some((-128.0, 127.0)), (-128.0, 127.0)),
         (Dtype::I64, Some((i64::MIN as f64, 90.0)), (i64::MIN as f64, 90.0)),
     ] {
-        let lines = lines_of("[\"large_negative\", \"large_positive\"]", PlantedTensor { dtype, range, ..like }, 1.0);
+        let lines =
+            lines_of("[\"large_negative\", \"large_positive\"]", PlantedTensor { dtype, range, ..like }, 1.0);
         assert_eq!(lines.len(), 2, "{dtype}");
         for ((word, line), (expected, end)) in
             lines.iter().zip([("large_negative", ends.0), ("large_positive", ends.1)])
@@ -289,10 +290,16 @@ fn numbers_that_are_drawn_above_the_usual_end_are_not_cut_off_at_it() {
     let line = |word: &str| &lines.iter().find(|(of, _)| of == word).unwrap_or_else(|| panic!("{word}")).1;
     let differ = |line: &[f64]| line.iter().filter(|x| **x != line[0]).count() > 60;
     for (word, sign) in [("negative", -1.0), ("positive", 1.0)] {
-        assert!(line(word).iter().all(|x| (1e6..1.1e6).contains(&(sign * x))) && differ(line(word)), "{word}");
+        assert!(
+            line(word).iter().all(|x| (1e6..1.1e6).contains(&(sign * x))) && differ(line(word)),
+            "{word}"
+        );
     }
     for (word, sign) in [("large_negative", -1.0), ("large_positive", 1.0)] {
-        assert!(line(word).iter().all(|x| (0.98e6..1.11e6).contains(&(sign * x))) && differ(line(word)), "{word}");
+        assert!(
+            line(word).iter().all(|x| (0.98e6..1.11e6).contains(&(sign * x))) && differ(line(word)),
+            "{word}"
+        );
     }
     assert!(lines.iter().all(|(word, _)| word != "large"), "there is no room above them");
     let large = lines_of("[\"large\"]", PlantedTensor { reach: 40.0, ..like }, 30.0);
