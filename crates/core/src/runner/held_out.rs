@@ -3,7 +3,7 @@
 //! only for the inputs of its runs is not kept. Where the harness times the kernel on them too, beside the incumbent, the
 //! speed there has to bear out what the run claimed.
 
-use crate::inputs::{Inputs, tokens};
+use crate::inputs::Inputs;
 use crate::project::Project;
 use crate::repo::Repo;
 use crate::run::chosen::Chosen;
@@ -95,7 +95,7 @@ impl Check<'_> {
                 measured: None,
                 mixed: None,
                 caveats: report.caveats().to_vec(),
-                tokens: Some(tokens::hash(self.inputs.kernel())),
+                tokens: Some(self.inputs.tokens()),
             };
             if verdict.outcome != Outcome::Pass {
                 if let Some(why) = no_fault_of_the_kernel(ending, report) {

@@ -137,6 +137,7 @@ fn launch_entry(worker: &mut Worker, entry: &str, args: Vec<LaunchArg>) -> Resul
         dims: vec![1; 4],
         order: ExecutionOrder::Forward,
         tensors: Vec::new(),
+        parameters: Vec::new(),
         scratch: SCRATCH_NAME.into(),
     })
 }

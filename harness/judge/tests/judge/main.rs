@@ -9,6 +9,7 @@ mod doubled;
 mod faults;
 mod indexed;
 mod objectives;
+mod peers;
 mod planted;
 mod problems;
 mod rmsnorm;

@@ -45,7 +45,7 @@ fn the_launch_statement_shapes_the_launch() {
         ..Shape::default()
     };
     let kernel = LaunchedKernel { entry: "k".into(), shape, occupancy: None, maps: 0 };
-    let launched = Launched { kernels: vec![kernel], is_list: false, scratch_bytes: 0, zeroed: false };
+    let launched = Launched { kernels: vec![kernel], ..Launched::default() };
     assert_eq!(worker.launched(), Some(&launched));
 }
 
