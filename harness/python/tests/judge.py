@@ -78,7 +78,7 @@ class Worker:
     def __init__(self, target="cpu", python=sys.executable, environment=None, under_tool=False, parent=None):
         self.folder = tempfile.mkdtemp(prefix="lab-worker-")
         ours, theirs = socket.socketpair()
-        environment = dict(os.environ, PYTHONPATH=PACKAGE, **(environment or {}))
+        environment = {**os.environ, "PYTHONPATH": PACKAGE, **(environment or {})}
         # In a group of its own, as the judge starts it.
         self.process = subprocess.Popen(
             [python, "-m", "lab_harness.worker"], stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
