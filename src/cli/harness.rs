@@ -13,9 +13,9 @@ use std::time::Duration;
 
 #[derive(Args, Debug)]
 pub struct HarnessArgs {
-    /// Folder of the problem: problem.toml, kernel.cu, reference.cu
+    /// Folder of the problem: problem.toml, kernel.cu or kernel.py, reference.cu or reference.py
     folder: PathBuf,
-    /// Judge this file instead of the folder's kernel.cu
+    /// Judge this file instead of the folder's kernel.cu, or kernel.py if only that is there; a .py file is Python
     #[arg(long)]
     kernel: Option<PathBuf>,
     /// A folder that stands for the repository: the kernel may include its files; may be given several times [default: the git work
@@ -25,7 +25,7 @@ pub struct HarnessArgs {
     /// A further file or folder that the compiler may read; may be given several times
     #[arg(long = "readable", value_name = "PATH")]
     readable: Vec<PathBuf>,
-    /// Run the kernel also where Linux cannot confine it
+    /// Run the kernel also where Linux cannot confine it, as every Python kernel
     #[arg(long)]
     trusted: bool,
     /// The path to show in diagnostics
@@ -43,6 +43,12 @@ pub struct HarnessArgs {
     /// Seconds for the build, and for each launch
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     time_limit: Duration,
+    /// The Python for Python kernels and a reference.py, with NumPy [default: LAB_PYTHON, else python3]
+    #[arg(long, value_name = "PATH")]
+    python: Option<PathBuf>,
+    /// Seconds for the start of Python, and for executing a Python kernel with its imports
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
+    load_limit: Duration,
     /// Write every tensor into this folder as .npy
     #[arg(long, value_name = "FOLDER")]
     dump: Option<PathBuf>,
@@ -64,9 +70,12 @@ pub struct HarnessArgs {
     /// Use the random inputs of the run with this seed
     #[arg(long)]
     seed: Option<u64>,
-    /// Compare with this kernel, or with the kernel.cu of this folder
+    /// Compare with this kernel, or with the kernel.cu or kernel.py of this folder
     #[arg(long, value_name = "PATH")]
     incumbent: Option<PathBuf>,
+    /// Also time the kernel beside the problem's peers, `[[peer]]` in problem.toml
+    #[arg(long)]
+    peers: bool,
     /// Time for timed launches in milliseconds; with --trials an upper limit
     #[arg(long, value_name = "MS", default_value = "250")]
     budget_ms: u64,
@@ -91,6 +100,11 @@ pub struct HarnessArgs {
     /// Prepare, then judge when a line arrives on stdin
     #[arg(long, hide = true)]
     standby: bool,
+}
+
+/// The Python that LAB_PYTHON names.
+fn of_environment() -> Option<PathBuf> {
+    std::env::var_os("LAB_PYTHON").filter(|named| !named.is_empty()).map(PathBuf::from)
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -127,12 +141,15 @@ pub fn main(given: HarnessArgs) -> ExitCode {
     options.arch = given.arch;
     options.time_limit = given.time_limit;
     options.dump = given.dump;
+    options.python = given.python.or_else(of_environment);
+    options.load_limit = given.load_limit;
     options.when = given.when;
     options.held_out = given.held_out;
     options.sealed = given.sealed;
     options.seed = given.seed;
     options.check = given.check.then_some(given.tools);
     options.incumbent = given.incumbent;
+    options.peers = given.peers;
     let HarnessArgs { iterations, warm_up, .. } = given;
     let trials = given.trials.map(|trials| Trials { warm_up, iterations, trials });
     options.discipline = trials.filter(|_| given.bench);

@@ -1,10 +1,11 @@
 //! The judge's client for a worker: sends requests, waits for answers up to a limit, and says what went wrong.
 
 use super::images::Images;
-use super::left_behind::WorkerTasks;
+use super::left_behind::{Threads, WorkerTasks};
 use super::link::{Link, Operation};
-use super::messages::{SandboxRequest, WorkerReply, WorkerRequest, missing_text};
-use super::{Breach, BufferId, Launch, Launched, ModuleId, WatchingTool, serve};
+use super::messages::{SandboxRequest, WorkerReply, WorkerRequest, missing_function, missing_text};
+use super::python::{Interpreter, NO_SANDBOX, OTHER};
+use super::{Breach, BufferId, Launch, Launched, ModuleId, Replayed, WatchingTool, serve};
 use crate::outcome::Stop;
 use crate::process::child::{Child, LineSink, Program};
 use crate::process::rpc::Connection;
@@ -32,9 +33,15 @@ impl StartingWorker {
             WorkerReply::Opened { info, has_graphs, sandbox } => {
                 if info.emulated && !self.link.under_tool {
                     let process = self.link.connection.child().map(Child::id);
-                    self.link.tasks = process.and_then(WorkerTasks::of);
+                    let counts = if self.link.python.is_some() { Threads::Busy } else { Threads::All };
+                    self.link.tasks = process.and_then(|process| WorkerTasks::of(process, counts));
                 }
                 let images = self.images;
+                if let (Some(_), Some(images)) = (&self.link.python, &images) {
+                    self.link.folder = Some(images.path().to_owned());
+                }
+                let unconfined = || SandboxState::None { why: NO_SANDBOX.into() };
+                let sandbox = if self.link.python.is_some() { Some(unconfined()) } else { sandbox };
                 Ok(Worker {
                     link: self.link,
                     info,
@@ -94,6 +101,23 @@ impl Worker {
         Ok(starting)
     }
 
+    /// [`Worker::start`] for a worker that is a Python process, which nothing confines. It runs sources instead of images.
+    pub fn start_python(
+        interpreter: &Interpreter,
+        target: Target,
+        time_limit: Duration,
+        cache_dir: &Path,
+        forward: LineSink,
+    ) -> Result<StartingWorker, Stop> {
+        let images = Images::new(cache_dir)?;
+        let (child, stream) = interpreter.start(target, &images, forward).map_err(|e| {
+            Stop::Lab(format!("the Python interpreter {interpreter} cannot be started: {e}. {OTHER}"))
+        })?;
+        let mut starting = Self::starting_python(stream, child, target, time_limit, interpreter);
+        starting.images = Some(images);
+        Ok(starting)
+    }
+
     /// [`Worker::start`] for a worker whose memory accesses a tool watches: it may run under another program, and writes its
     /// findings.
     pub fn start_under_tool(
@@ -142,8 +166,24 @@ impl Worker {
         // Under a tool the parent may be the tool.
         let parent = child.as_ref().filter(|_| !under_tool).map(|_| std::process::id() as i32);
         let connection = Connection::new(stream, child);
-        let mut link = Link { connection, time_limit, under_tool, tasks: None };
+        let mut link = Link { connection, time_limit, under_tool, tasks: None, python: None, folder: None };
         let open = WorkerRequest::Open { target, parent, under_tool, sandbox };
+        let asked = link.ask(&open, Operation::Open, &[]);
+        StartingWorker { link, asked, images: None }
+    }
+
+    fn starting_python(
+        stream: UnixStream,
+        child: Child,
+        target: Target,
+        time_limit: Duration,
+        interpreter: &Interpreter,
+    ) -> StartingWorker {
+        let connection = Connection::new(stream, Some(child));
+        let python = Some(interpreter.clone());
+        let mut link = Link { connection, time_limit, under_tool: false, tasks: None, python, folder: None };
+        let parent = Some(std::process::id() as i32);
+        let open = WorkerRequest::Open { target, parent, under_tool: false, sandbox: None };
         let asked = link.ask(&open, Operation::Open, &[]);
         StartingWorker { link, asked, images: None }
     }
@@ -168,13 +208,13 @@ impl Worker {
         self.link.connection.is_alive()
     }
 
-    /// Loads an image.
+    /// Loads an image, or a source if the worker is a Python process. Returns [`Stop::Build`] if the source cannot be executed.
     pub fn load(&mut self, image: &Path) -> Result<ModuleId, Stop> {
         let image = match &mut self.images {
             Some(images) => images.add(image)?,
             None => image.to_owned(),
         };
-        match self.request(&WorkerRequest::Load { image })? {
+        match self.link.call(&WorkerRequest::Load { image }, Operation::Load, &[], 0)?.0 {
             WorkerReply::Module(module) => Ok(module),
             _ => Err(self.link.invalid_answer("no module")),
         }
@@ -182,10 +222,10 @@ impl Worker {
 
     /// Loads the module anew, so that its globals hold nothing that an earlier launch left there.
     pub fn reload(&mut self, module: ModuleId) -> Result<(), Stop> {
-        self.request(&WorkerRequest::Reload { module }).map(drop)
+        self.link.call(&WorkerRequest::Reload { module }, Operation::Load, &[], 0).map(drop)
     }
 
-    /// Returns whether the module has this kernel and its launch statement.
+    /// Returns whether the module has this kernel and its launch statement, or this function.
     pub fn has_entry(&mut self, module: ModuleId, entry: &str) -> Result<bool, Stop> {
         Ok(self.missing_entry(module, entry)?.is_none())
     }
@@ -194,6 +234,7 @@ impl Worker {
     pub fn require_entry(&mut self, module: ModuleId, entry: &str) -> Result<(), Stop> {
         match self.missing_entry(module, entry)? {
             None => Ok(()),
+            Some(_) if self.link.python.is_some() => Err(Stop::Build(missing_function(entry))),
             Some(missing) => Err(Stop::Build(missing_text(entry, &missing))),
         }
     }
@@ -315,7 +356,7 @@ impl Worker {
     }
 
     /// Launches these one after the other, with `graph` as one CUDA graph if the device has graphs: then without the host in
-    /// between. Returns the seconds from the first one's begin to the last one's end. All together may take as long as one
+    /// between. All together may take as long as one
     /// launch. With `flush`, a buffer larger than the L2 cache is written just before: nothing that was in the cache is there
     /// when the first launch begins.
     pub fn replay(
@@ -323,11 +364,15 @@ impl Worker {
         launches: Vec<Launch>,
         flush: Option<BufferId>,
         graph: bool,
-    ) -> Result<f64, Stop> {
-        let (flush, submission) = (flush.map(|buffer| (buffer, POISONS[0])), self.submission(graph));
-        let request = WorkerRequest::Replay { launches, flush, submission };
+    ) -> Result<Replayed, Stop> {
+        let (flush, asked) = (flush.map(|buffer| (buffer, POISONS[0])), self.submission(graph));
+        let request = WorkerRequest::Replay { launches, flush, submission: asked };
         match self.link.call(&request, Operation::Launch, &[], 0)?.0 {
-            WorkerReply::Replayed { seconds } => Ok(seconds),
+            WorkerReply::Replayed { seconds, uncaptured } => {
+                let uncaptured = uncaptured.filter(|_| asked == Submission::Graph);
+                let submission = if uncaptured.is_some() { Submission::Plain } else { asked };
+                Ok(Replayed { seconds, submission, uncaptured })
+            }
             _ => Err(self.link.invalid_answer("no time of a replay")),
         }
     }
@@ -357,6 +402,14 @@ impl Worker {
         match self.request(&WorkerRequest::Breaches)? {
             WorkerReply::Breaches(found) => Ok(found),
             _ => Err(self.link.invalid_answer("nothing about breaches")),
+        }
+    }
+
+    /// The packages that loaded sources use, with their versions; empty of a worker that is not Python.
+    pub fn versions(&mut self) -> Result<Vec<(String, String)>, Stop> {
+        match self.request(&WorkerRequest::Versions)? {
+            WorkerReply::Versions(versions) => Ok(versions),
+            _ => Err(self.link.invalid_answer("no versions")),
         }
     }
 

@@ -340,7 +340,7 @@ impl Launching {
             kernels.push(LaunchedKernel { entry, shape, occupancy, maps });
         }
         let Statement { is_list, scratch_bytes, zeroed, .. } = *statement;
-        Ok(Launched { kernels, is_list, scratch_bytes, zeroed })
+        Ok(Launched { kernels, is_list, scratch_bytes, zeroed, resources: Vec::new() })
     }
 }
 

@@ -56,6 +56,8 @@ pub enum WorkerRequest {
     Digests { buffers: Vec<BufferId>, key: u64 },
     /// Asks for the rules that launches have broken.
     Breaches,
+    /// Asks for the packages that loaded sources use, and their versions.
+    Versions,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -78,9 +80,15 @@ pub enum WorkerReply {
     },
     Replayed {
         seconds: f64,
+        /// Why the launches were submitted one after the other although a graph was asked for. `None` if they were submitted as
+        /// they were asked for.
+        #[serde(default)]
+        uncaptured: Option<String>,
     },
     Digests(Vec<u64>),
     Breaches(Vec<Breach>),
+    /// Names and versions, in order of the names.
+    Versions(Vec<(String, String)>),
 }
 
 pub type WorkerAnswer = Result<WorkerReply, WorkerFailure>;
@@ -121,4 +129,12 @@ pub fn missing_text(entry: &str, missing: &str) -> String {
             "there is no launch statement for {entry}: the source must contain LAB_LAUNCH({entry}) {{ … }}"
         )
     }
+}
+
+/// The error text for a Python source that lacks the function `entry`.
+pub fn missing_function(entry: &str) -> String {
+    format!(
+        "there is no function {entry}: the source must define `def {entry}(…):` with the names of problem.toml as its parameters; it \
+         writes into its outputs and returns None"
+    )
 }

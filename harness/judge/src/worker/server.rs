@@ -124,7 +124,8 @@ impl OpenDevice {
                 WorkerReply::Done
             }
             WorkerRequest::Replay { launches, flush, submission } => {
-                WorkerReply::Replayed { seconds: launching.replay(device, &launches, flush, submission)? }
+                let seconds = launching.replay(device, &launches, flush, submission)?;
+                WorkerReply::Replayed { seconds, uncaptured: None }
             }
             WorkerRequest::FillAll { buffers, pattern } => {
                 for buffer in buffers {
@@ -139,6 +140,8 @@ impl OpenDevice {
                 let (seconds, launched) = launching.launch(device, &launch)?;
                 WorkerReply::Launched { seconds, launched }
             }
+            // The driver's and the compiler's versions are in the run's own lines.
+            WorkerRequest::Versions => WorkerReply::Versions(Vec::new()),
             WorkerRequest::Breaches => WorkerReply::Breaches(device.memory.breaches(device.driver)?),
         };
         Ok((reply, Vec::new()))

@@ -8,6 +8,7 @@ mod delayed;
 mod faults;
 mod indexed;
 mod objectives;
+mod peers;
 mod planted;
 mod problems;
 mod rmsnorm;
