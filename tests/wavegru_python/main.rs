@@ -99,7 +99,8 @@ impl Ended {
             command.env_remove(name);
         }
         let done = command.output().unwrap();
-        let log = [done.stdout, done.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+        let log =
+            [done.stdout, done.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
         Ended { code: done.status.code(), log }
     }
 
@@ -150,7 +151,8 @@ fn same_verdict(python: &OsString) -> Result<(), Failed> {
     second.value("throughput_sps")?;
     // The same runs: their seed and step, and the margin but for the form of its exponent.
     let run = |ended: &Ended| -> Result<(f64, String), Failed> {
-        let (margin, run) = ended.value("sample_margin")?.split_once(' ').ok_or("a margin without its run")?;
+        let (margin, run) =
+            ended.value("sample_margin")?.split_once(' ').ok_or("a margin without its run")?;
         Ok((margin.parse()?, run.to_owned()))
     };
     assert_eq!(run(&first)?, run(&second)?);
