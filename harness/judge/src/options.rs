@@ -60,6 +60,8 @@ pub struct JudgeOptions {
     pub seed: Option<u64>,
     /// The kernel to compare with, or its folder; `None` compares with nothing.
     pub incumbent: Option<PathBuf>,
+    /// Also times the candidate beside the problem's peers.
+    pub peers: bool,
     /// How long to measure.
     pub plan: Plan,
     /// Measures the candidate alone, with exactly these launches, instead of by `plan`: what `lab bench` asks for.
@@ -101,6 +103,7 @@ impl JudgeOptions {
             time_limit: Duration::from_secs(60),
             seed: None,
             incumbent: None,
+            peers: false,
             plan: Plan::default(),
             discipline: None,
             python: None,
@@ -127,11 +130,28 @@ impl JudgeOptions {
         // A worker has another current folder. A link stays what it is: it may be the Python of a virtual environment.
         let is_path = named.components().count() > 1;
         let absolute = is_path.then(|| std::path::absolute(&named).ok()).flatten();
+        let modules = self.module_folders();
         Interpreter {
             program: absolute.unwrap_or(named),
             load_limit: self.load_limit,
+            modules,
             standby: self.python_standby.clone(),
         }
+    }
+
+    /// The folders in which Python finds the modules of the repository: the kernel's, and those that stand for the repository,
+    /// or else the git work tree around the problem.
+    fn module_folders(&self) -> Vec<PathBuf> {
+        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let mut folders: Vec<PathBuf> =
+            absolute(&self.kernel()).parent().map(Path::to_owned).into_iter().collect();
+        folders.extend(self.roots.iter().map(|root| absolute(root)));
+        if self.roots.is_empty() {
+            let folder = absolute(&self.folder);
+            folders.extend(folder.ancestors().find(|above| above.join(".git").exists()).map(Path::to_owned));
+        }
+        folders.dedup();
+        folders
     }
 
     /// The kernel's path in messages.
@@ -216,5 +236,17 @@ mod tests {
         assert_eq!(named("python3.12"), Path::new("python3.12"));
         assert!(named(".venv/bin/python").is_absolute() && named("./python").is_absolute());
         assert_eq!(JudgeOptions::new("x").interpreter().program, Path::new("python3"));
+    }
+
+    #[test]
+    fn modules_are_those_of_the_kernels_folder_and_of_the_repository() {
+        let repo = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(repo.path().join("k/deep")).unwrap();
+        std::fs::create_dir(repo.path().join(".git")).unwrap();
+        let mut options = JudgeOptions::new(repo.path().join("k"));
+        assert_eq!(options.interpreter().modules, [repo.path().join("k"), repo.path().to_owned()]);
+        options.kernel = Some(repo.path().join("k/deep/kernel.py"));
+        options.roots = vec!["/copy".into()];
+        assert_eq!(options.interpreter().modules, [repo.path().join("k/deep"), "/copy".into()]);
     }
 }

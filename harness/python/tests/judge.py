@@ -16,6 +16,11 @@ PREFIX = struct.Struct("<4sIQ")
 PATIENCE = 60
 
 
+def has_numpy(python=sys.executable):
+    """Whether this Python has what a worker on the cpu device needs."""
+    return subprocess.run([python, "-c", "import numpy, ml_dtypes"], stderr=subprocess.DEVNULL).returncode == 0
+
+
 class Refused(Exception):
     """An answer that is an error: its kind (Build, Crash, Lab) and its text."""
 
@@ -37,10 +42,8 @@ class Connection:
 
     def call(self, request, body=b""):
         """Sends a request and returns the reply and the body of the answer. Raises Refused for an error."""
-        self._number += 1
-        header = json.dumps([self._number, request]).encode()
         try:
-            self.socket.sendall(PREFIX.pack(b"LAB1", len(header), len(body)) + header + body)
+            self.ask(request, body)
             magic, header_length, body_length = PREFIX.unpack(self._read(PREFIX.size))
         except (BrokenPipeError, ConnectionResetError):
             raise Ended from None
@@ -52,6 +55,12 @@ class Connection:
             (kind, text), = answer["Err"].items()
             raise Refused(kind, text)
         return answer["Ok"], body
+
+    def ask(self, request, body=b""):
+        """Sends a request."""
+        self._number += 1
+        header = json.dumps([self._number, request]).encode()
+        self.socket.sendall(PREFIX.pack(b"LAB1", len(header), len(body)) + header + body)
 
     def _read(self, length):
         content = b""
@@ -66,10 +75,10 @@ class Connection:
 class Worker:
     """A worker process with an open device."""
 
-    def __init__(self, target="cpu", python=sys.executable, environment=None, under_tool=False):
+    def __init__(self, target="cpu", python=sys.executable, environment=None, under_tool=False, parent=None):
         self.folder = tempfile.mkdtemp(prefix="lab-worker-")
         ours, theirs = socket.socketpair()
-        environment = dict(os.environ, PYTHONPATH=PACKAGE, **(environment or {}))
+        environment = {**os.environ, "PYTHONPATH": PACKAGE, **(environment or {})}
         # In a group of its own, as the judge starts it.
         self.process = subprocess.Popen(
             [python, "-m", "lab_harness.worker"], stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -82,8 +91,12 @@ class Worker:
             thread.start()
             self._threads.append(thread)
         sandbox = {"files": {"read": [], "write": []}, "for_foreign_tool": False}
-        opening = {"target": target, "parent": os.getpid(), "under_tool": under_tool, "sandbox": sandbox}
-        self.opened = self.call("Open", **opening)["Opened"]
+        opening = {"target": target, "parent": parent or os.getpid(), "under_tool": under_tool, "sandbox": sandbox}
+        try:
+            self.opened = self.call("Open", **opening)["Opened"]
+        except (Refused, Ended):
+            self.kill()
+            raise
 
     def _collect(self, name):
         for line in getattr(self.process, name):
@@ -147,6 +160,11 @@ class Worker:
         code = self.process.wait(PATIENCE)
         self.kill()
         return code
+
+
+def floats(*values):
+    """The bytes of f32 values."""
+    return struct.pack(f"<{len(values)}f", *values)
 
 
 def tensor(name, dtype, shape, buffer):

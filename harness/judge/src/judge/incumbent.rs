@@ -7,7 +7,7 @@
 
 use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
-use super::processes::start_worker_with;
+use super::processes::start_worker_quietly;
 use super::run_environment::RunEnvironment;
 use crate::compiler::SNAPSHOTS;
 use crate::options::JudgeOptions;
@@ -18,7 +18,6 @@ use lab_protocol::report::{Measure, Writer};
 use lab_protocol::{Language, Target};
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Why an incumbent that gives wrong results is not compared with.
@@ -63,9 +62,7 @@ pub fn start(options: &JudgeOptions, target: Target) -> IncumbentState {
     if options.incumbent_source().is_some_and(|source| Language::of(source) != language) {
         return IncumbentState::Failed("it is written in another language than the kernel".into());
     }
-    // What the incumbent prints is dropped: in run.log it would look like the candidate's output.
-    let forward = Arc::new(|_: &str| {});
-    match start_worker_with(options, language, target, forward) {
+    match start_worker_quietly(options, language, target) {
         Ok(starting) => IncumbentState::Opening(Box::new(starting)),
         Err(stop) => IncumbentState::Failed(stop.to_string()),
     }

@@ -7,7 +7,7 @@ use crate::outcome::Stop;
 use crate::problem::BuildNeeds;
 use lab_device::{BuildRequest, Built, Image};
 use lab_protocol::CompileOptions;
-use lab_protocol::report::Writer;
+use lab_protocol::report::{Report, Severity, Writer};
 use std::path::{Path, PathBuf};
 
 /// Builds kernels for the run's device.
@@ -111,6 +111,20 @@ impl KernelBuilder<'_> {
         request.include_dirs = own_folder.into_iter().chain(self.options.include_dirs_of_problem()).collect();
         let built = self.compiler()?.build(&request)?;
         built.image.ok_or_else(|| Stop::Build("it does not build".into()))
+    }
+
+    /// Builds a peer that is a second kernel.cu, with the candidate's options.
+    pub fn peer(&mut self, source: &Path, needs: &BuildNeeds) -> Result<Image, Stop> {
+        let shown_as = self.options.as_shown(&source.display().to_string());
+        let mut request = self.candidate_request(source.to_owned(), needs);
+        let own_folder = source.parent().map(Path::to_owned);
+        request.include_dirs = own_folder.into_iter().chain(self.options.include_dirs_of_problem()).collect();
+        request.shown_as.clone_from(&shown_as);
+        let built = self.compiler()?.build(&request)?;
+        let errors = Report::read(&built.log);
+        let first = errors.diagnostics().iter().find(|found| found.severity == Severity::Error);
+        let why = first.map_or_else(String::new, |found| format!(": {}", found.message));
+        built.image.ok_or_else(|| Stop::Build(format!("{shown_as} does not build{why}")))
     }
 
     /// Builds a trusted source with this `lab_problem.h`, without the user's compiler options, which are for the candidate.

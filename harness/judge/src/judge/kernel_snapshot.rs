@@ -28,6 +28,11 @@ impl KernelSnapshot {
 
     /// [`KernelSnapshot::take`] for another file than the candidate.
     pub fn copy(kernel: &Path, shown_as: &str, parent: &Path) -> Result<Self, Stop> {
+        Self::copy_with(kernel, shown_as, parent, "")
+    }
+
+    /// [`KernelSnapshot::copy`] with further lines behind the last one.
+    pub fn copy_with(kernel: &Path, shown_as: &str, parent: &Path, lines: &str) -> Result<Self, Stop> {
         let unreadable = |e: io::Error| Stop::Build(format!("{shown_as} cannot be read: {e}"));
         let meta = std::fs::metadata(kernel).map_err(unreadable)?;
         if !meta.is_file() {
@@ -39,10 +44,11 @@ impl KernelSnapshot {
                 meta.len()
             )));
         }
-        let bytes = std::fs::read(kernel).map_err(unreadable)?;
+        let mut bytes = std::fs::read(kernel).map_err(unreadable)?;
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return Err(Stop::Build(format!("{shown_as} is empty")));
         }
+        bytes.extend_from_slice(lines.as_bytes());
         let lab = |e: io::Error| {
             Stop::Lab(format!("the copy of {shown_as} in {} cannot be written: {e}", parent.display()))
         };

@@ -14,6 +14,7 @@
 //! | `start_signal` | the signal that such a judge waits for |
 //! | `incumbent` | the kernel in HEAD, ready to be timed beside the candidate |
 //! | `measuring` | the timed launches and the verdict on speed |
+//! | `peers` | other implementations of the problem, timed beside the candidate |
 //! | `discipline` | the timed launches of `lab bench`: a fixed number, of the candidate alone |
 //! | `kernel_builder` | what the compiler process is asked to build |
 //! | `kernel_snapshot` | the copy of kernel.cu that is judged |
@@ -32,6 +33,7 @@ mod kernel_builder;
 mod kernel_snapshot;
 mod launch_lines;
 mod measuring;
+mod peers;
 pub mod probing;
 mod processes;
 mod race_check;
@@ -86,6 +88,9 @@ pub fn judge(options: JudgeOptions, sink: impl Write + Send + 'static) -> Exit {
 
 /// Writes the last lines of a run and returns its exit code.
 fn write_verdict(options: &JudgeOptions, verdict: Result<Correctness, Stop>, out: &mut Writer) -> Exit {
+    // A source that cannot be read was refused already; then there is no launch that failed.
+    let source = || std::fs::read_to_string(options.kernel()).unwrap_or_default();
+    let verdict = verdict.map_err(|stop| crate::source_place::with_line(stop, &source()));
     let written = match &verdict {
         Ok(Correctness::Pass) => out.line("correctness", "pass"),
         Ok(Correctness::Fail) => out.line("correctness", "fail"),

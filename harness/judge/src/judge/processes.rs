@@ -39,8 +39,18 @@ pub fn start_worker(
     start_worker_with(options, language, target, as_kernel_output(sink.writer()))
 }
 
+/// [`start_worker`] for a kernel that is not the candidate: what it prints is dropped, because in run.log it would look like the
+/// candidate's output.
+pub fn start_worker_quietly(
+    options: &JudgeOptions,
+    language: Language,
+    target: Target,
+) -> Result<StartingWorker, Stop> {
+    start_worker_with(options, language, target, Arc::new(|_: &str| {}))
+}
+
 /// [`start_worker`] with another place for what the code prints.
-pub fn start_worker_with(
+fn start_worker_with(
     options: &JudgeOptions,
     language: Language,
     target: Target,

@@ -12,6 +12,7 @@ use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
 use super::launch_lines::write_launches;
 use super::measuring::{self, Candidate};
+use super::peers;
 use super::probing;
 use super::processes::{arch, auto_caveat, cache_dir, sandbox_of, start_compiler, start_worker};
 use super::race_check::RaceCheck;
@@ -58,7 +59,8 @@ pub fn run(
     let target = lab_device::resolve(options.device);
 
     // The compiler loads its libraries while the worker opens its device. Where all is Python, nothing is compiled.
-    let compiles = language == Language::Cuda || reference == Some(Language::Cuda);
+    let compiled_peer = options.peers && problem.peers().iter().any(|peer| peer.language() == Language::Cuda);
+    let compiles = language == Language::Cuda || reference == Some(Language::Cuda) || compiled_peer;
     let compiler = compiles.then(|| start_compiler(options, target, sink)).transpose()?;
     let starting = start_worker(options, language, target, sink)?;
     let mut incumbent_state = incumbent::start(options, target);
@@ -180,7 +182,9 @@ pub fn run(
     out.stage(Stage::Measure)?;
     if let Some(asked) = options.discipline {
         let candidate = Candidate { problem, worker: &mut worker, module, image: &image };
-        return env.measure_by(asked, candidate, &mut builder, out);
+        let verdict = env.measure_by(asked, candidate, &mut builder, out)?;
+        let candidate = Candidate { problem, worker: &mut worker, module, image: &image };
+        return env.beside_peers(verdict, candidate, &mut builder, out);
     }
     if incumbent.is_none() {
         let _access = env.access.wait(DeviceUse::Launching, out)?;
@@ -190,7 +194,10 @@ pub fn run(
         out.caveat(caveat)?;
     }
     let candidate = Candidate { problem, worker: &mut worker, module, image: &image };
-    env.measure(candidate, &mut builder, out, &mut incumbent)
+    let verdict = env.measure(candidate, &mut builder, out, &mut incumbent)?;
+    drop(incumbent);
+    let candidate = Candidate { problem, worker: &mut worker, module, image: &image };
+    env.beside_peers(verdict, candidate, &mut builder, out)
 }
 
 /// Whether the compiler found an error in the header that the judge made of problem.toml.
@@ -276,6 +283,20 @@ impl RunEnvironment<'_> {
             let mut ended = |out: &mut Writer| self.telemetry.write(out);
             measuring::measure(cx, &self.options.plan, candidate, incumbent, &mut ended)
         })
+    }
+
+    /// Times the candidate beside the problem's peers, if it passed and they were asked for.
+    fn beside_peers(
+        &self,
+        verdict: Correctness,
+        candidate: Candidate,
+        builder: &mut KernelBuilder,
+        out: &mut Writer,
+    ) -> Result<Correctness, Stop> {
+        if verdict == Correctness::Fail || !self.options.peers {
+            return Ok(verdict);
+        }
+        peers::measure(self, builder, candidate, out)
     }
 
     /// Measures the candidate alone, by the discipline of `lab bench`.

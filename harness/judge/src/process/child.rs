@@ -7,7 +7,7 @@ use super::output;
 use lab_protocol::FatalSignal;
 use lab_system::child_group::{self, ChildGroup};
 use lab_system::lifetime;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeReader};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -143,11 +143,11 @@ impl Child {
         Ok((child, ours))
     }
 
-    /// A child that a Python on standby forks, which listens on `socket`.
-    pub fn fork(socket: &Path, forward: LineSink) -> io::Result<(Child, UnixStream)> {
+    /// A child that a Python on standby forks, which listens on `socket`. It finds modules in the folders of `python_path`.
+    pub fn fork(socket: &Path, python_path: &OsStr, forward: LineSink) -> io::Result<(Child, UnixStream)> {
         let (ours, theirs) = UnixStream::pair()?;
         let ((stdout, to_stdout), (stderr, to_stderr)) = (io::pipe()?, io::pipe()?);
-        let forked = Forked::start(socket, [theirs.as_fd(), to_stdout.as_fd(), to_stderr.as_fd()])?;
+        let forked = Forked::start(socket, python_path, [theirs.as_fd(), to_stdout.as_fd(), to_stderr.as_fd()])?;
         let killer = Arc::new(forked.killer()?);
         let kill = move || killer.kill();
         let child = Self::with_output(Process::Forked(forked), [stdout, stderr], kill, forward)?;

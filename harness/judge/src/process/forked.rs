@@ -7,6 +7,7 @@
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use serde::Deserialize;
 use serde_json::json;
+use std::ffi::OsStr;
 use std::io::{self, ErrorKind, IoSlice, Read};
 use std::mem::MaybeUninit;
 use std::net::Shutdown;
@@ -51,11 +52,13 @@ pub struct Forked {
 }
 
 impl Forked {
-    /// Has the parent that listens on `socket` fork a worker with these descriptors: its socket, its stdout, its stderr.
-    pub fn start(socket: &Path, descriptors: [BorrowedFd<'_>; 3]) -> io::Result<Forked> {
+    /// Has the parent that listens on `socket` fork a worker with these descriptors (its socket, its stdout, its stderr), which finds
+    /// modules in the folders of `python_path`.
+    pub fn start(socket: &Path, python_path: &OsStr, descriptors: [BorrowedFd<'_>; 3]) -> io::Result<Forked> {
         let connection = UnixStream::connect(socket)?;
         connection.set_write_timeout(Some(PATIENCE))?;
-        let request = format!("{}\n", json!({ "run": "worker" }));
+        let environment = json!({ "PYTHONPATH": python_path.to_string_lossy() });
+        let request = format!("{}\n", json!({ "run": "worker", "environment": environment }));
         send(&connection, request.as_bytes(), &descriptors)?;
         let mut forked = Forked { process: 0, connection, received: Vec::new(), status: None };
         match forked.next_within(PATIENCE)? {
@@ -219,7 +222,7 @@ mod tests {
 
     fn start(folder: &tempfile::TempDir) -> io::Result<Forked> {
         let null = std::fs::File::open("/dev/null")?;
-        Forked::start(&folder.path().join("socket"), [null.as_fd(); 3])
+        Forked::start(&folder.path().join("socket"), OsStr::new("/a:/b"), [null.as_fd(); 3])
     }
 
     #[test]
@@ -231,7 +234,9 @@ mod tests {
         assert_eq!(worker.wait().unwrap().signal(), Some(9));
         assert_eq!(worker.poll().unwrap().unwrap().signal(), Some(9));
         let (request, was_shut_down) = thread.join().unwrap();
-        assert_eq!((request.as_str(), was_shut_down), ("{\"run\":\"worker\"}\n", true));
+        assert!(was_shut_down);
+        assert_eq!(request, "{\"environment\":{\"PYTHONPATH\":\"/a:/b\"},\"run\":\"worker\"}
+");
     }
 
     #[test]

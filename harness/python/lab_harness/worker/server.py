@@ -2,7 +2,7 @@
 
 import traceback
 
-from . import calling, framing, process
+from . import calling, framing, process, versions
 from .audit import Watch
 from .devices import open_device
 from .failures import Crash, Failure, Lab
@@ -155,6 +155,9 @@ class Worker:
     def _breaches(self, fields, body):
         return {"Breaches": self._memory.breaches()}
 
+    def _versions(self, fields, body):
+        return {"Versions": versions.of_packages()}
+
     def _run(self, launches, flush, as_graph):
         """Runs launches one after the other: the seconds, why they did not run as a graph, and resources."""
         if not launches:
@@ -192,7 +195,7 @@ class Worker:
 _REQUESTS = {"Open": "open", "Load": "load", "Reload": "reload", "MissingEntry": "missing_entry", "Allocate": "allocate",
              "Write": "write", "WriteInput": "write_input", "Read": "read", "Fill": "fill", "FlushCache": "flush_cache",
              "Seal": "seal", "Free": "free", "Launch": "launch", "Replay": "replay", "FillAll": "fill_all",
-             "Digests": "digests", "Breaches": "breaches"}
+             "Digests": "digests", "Breaches": "breaches", "Versions": "versions"}
 
 
 def _split(request):

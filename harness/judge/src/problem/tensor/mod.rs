@@ -5,6 +5,7 @@ mod case_data;
 mod device_memory;
 mod drawn_shapes;
 mod dump;
+pub mod export;
 mod expression;
 mod file;
 mod input_values;
@@ -13,6 +14,7 @@ mod npy;
 mod number;
 mod objective;
 mod outcomes;
+mod parameters;
 mod planted;
 mod reference;
 mod resident;
@@ -24,7 +26,7 @@ mod values_text;
 mod verify;
 
 use crate::outcome::{Correctness, Stop};
-use crate::problem::api::{BuildNeeds, HeldOutUse, Problem, ProblemContext, Timed, WorkerRole};
+use crate::problem::api::{BuildNeeds, HeldOutUse, PeerSpec, Problem, ProblemContext, Timed, WorkerRole};
 use crate::problem::key_error::KeyError;
 use crate::worker::{ModuleId, Worker};
 use case_data::{Ahead, CaseData, Part, draw, planted_sets, sets};
@@ -109,6 +111,18 @@ impl Problem for TensorProblem {
 
     fn judged_workloads(&self) -> Option<JudgedWorkloads> {
         self.judged
+    }
+
+    fn peers(&self) -> &[PeerSpec] {
+        &self.spec.peers
+    }
+
+    fn entries(&self) -> Vec<String> {
+        self.spec.entries().into_iter().map(str::to_owned).collect()
+    }
+
+    fn use_graph(&mut self, graph: bool) {
+        self.spec = Rc::new(ProblemSpec { graph, ..(*self.spec).clone() });
     }
 
     /// Values are drawn anew in every run. Every workload is checked, whatever its `when`, and so are the shapes that

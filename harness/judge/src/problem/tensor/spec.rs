@@ -6,6 +6,7 @@ use super::planted::Planting;
 use crate::dtype::Dtype;
 use crate::gates::Tolerance;
 use crate::probe::bounds::CacheState;
+use crate::problem::api::PeerSpec;
 use lab_protocol::When;
 use serde::Deserialize;
 
@@ -28,6 +29,8 @@ pub struct ProblemSpec {
     /// What is in the L2 cache when a timed launch begins.
     pub cache: CacheState,
     pub objective: Objective,
+    /// Other implementations, which the kernel may be timed beside.
+    pub peers: Vec<PeerSpec>,
 }
 
 /// A tensor.
