@@ -269,6 +269,9 @@ class Standby:
         for other in (self._wake, self._woken, self._listening, *self._runs):
             os.close(other) if type(other) is int else other.close()
         os.environ.update(environment)
+        # As at the start of Python: the folders of this run's modules come before those of other packages.
+        folders = [folder for folder in environment.get("PYTHONPATH", "").split(":") if folder]
+        sys.path[:0] = [folder for folder in folders if folder not in sys.path]
         connection = process.take_socket()
         from .worker import server
 
