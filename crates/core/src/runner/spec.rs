@@ -198,14 +198,9 @@ fn with_python(command: &mut Command, project: &Project, tree: &Path) {
     let (own, root) = (project.problem_dir.as_path(), project.root.as_path());
     let folders = inputs::search_path(own, root, |file: &Path| file.is_file()).into_iter();
     for folder in folders.filter(|folder| folder != own && folder != root) {
-        command.args(
-            folder
-                .strip_prefix(root)
-                .ok()
-                .map(|folder| tree.join(folder))
-                .iter()
-                .flat_map(|copy| [Path::new("--root"), copy]),
-        );
+        if let Ok(below) = folder.strip_prefix(root) {
+            command.arg("--root").arg(tree.join(below));
+        }
     }
 }
 
