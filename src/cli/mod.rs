@@ -7,6 +7,7 @@ mod completions;
 mod decide;
 mod describe;
 mod doctor;
+mod export;
 mod fetch;
 mod gpu_tests;
 mod harness;
@@ -114,6 +115,8 @@ enum Command {
     Log(log::LogArgs),
     /// Fetch the commits and records of other clones' experiments from a bundle, a remote or a repository
     Fetch(fetch::FetchArgs),
+    /// Write the kept kernel as a PyTorch extension, or as one .cu with a main that verifies and times it
+    Export(export::ExportArgs),
     /// Pack git's loose objects, which take many times the space of a pack; removes none
     Clean(JsonArg),
     /// Put the kernel of an experiment or a commit on disk
@@ -193,6 +196,7 @@ fn command(cli: Cli) -> ExitCode {
         Some(Command::Describe(options)) => describe::main(&options),
         Some(Command::Log(options)) => log::main(&options),
         Some(Command::Clean(options)) => clean::main(&options),
+        Some(Command::Export(options)) => export::main(&options),
         Some(Command::Fetch(options)) => fetch::main(&options),
         Some(Command::Restore(options)) => restore::main(&options),
         Some(Command::Doctor(options)) => doctor::main(&options),

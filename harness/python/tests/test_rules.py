@@ -292,6 +292,19 @@ def f(x, y):
 """)
         self.assertEqual(self.launch(), X)
 
+    def test_modules_of_the_search_path_may_lie_below_the_labs_folder_and_the_reference_may_not(self):
+        copy = os.path.join(self.folder, ".lab", "tree")
+        os.mkdir(copy)
+        for name, text in (("tiles.py", "SIZE = 4\n"), ("reference.py", "secret = 1\n")):
+            with open(os.path.join(copy, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        self.worker.kill()
+        self.worker = judge.Worker(environment={"PYTHONPATH": f"{judge.PACKAGE}:{copy}"})
+        self.addCleanup(self.worker.kill)
+        self.load("import tiles\ndef f(x, y):\n    assert tiles.SIZE == 4\n    y[...] = x\n")
+        self.assertEqual(self.launch(), X)
+        self.assertIn("opened", self.opens(f"open({copy + '/reference.py'!r}).close()"))
+
     def test_a_reference_may_open_itself(self):
         self.module = self.worker.load("def f(x, y):\n    open(__file__).close()\n    y[...] = x\n", name="reference.py")
         self.x, self.y = self.worker.input("x", X), self.worker.buffer("y", 16)

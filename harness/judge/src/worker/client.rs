@@ -12,7 +12,7 @@ use crate::process::rpc::Connection;
 use lab_device::sandbox::{FileAccess, SandboxState};
 use lab_device::{DeviceError, DeviceInfo, Driver, POISONS, Submission};
 use lab_protocol::Target;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -30,7 +30,7 @@ impl StartingWorker {
     pub fn ready(mut self) -> Result<Worker, Stop> {
         let number = self.asked?;
         match self.link.answer(number, Operation::Open, 0)?.0 {
-            WorkerReply::Opened { info, has_graphs, sandbox } => {
+            WorkerReply::Opened { info, has_graphs, has_statements, sandbox } => {
                 if info.emulated && !self.link.under_tool {
                     let process = self.link.connection.child().map(Child::id);
                     let counts = if self.link.python.is_some() { Threads::Busy } else { Threads::All };
@@ -52,6 +52,8 @@ impl StartingWorker {
                     next_poison: HashMap::new(),
                     last_poison: HashMap::new(),
                     has_graphs,
+                    has_statements,
+                    stated: HashSet::new(),
                     launched: None,
                 })
             }
@@ -79,6 +81,10 @@ pub struct Worker {
     last_poison: HashMap<BufferId, u32>,
     /// Whether launches can run as one graph.
     has_graphs: bool,
+    /// Whether launches have statements.
+    has_statements: bool,
+    /// The launches whose statement has run: module, entry and dims.
+    stated: HashSet<(ModuleId, String, Vec<u8>)>,
     launched: Option<Launched>,
 }
 
@@ -344,8 +350,21 @@ impl Worker {
         self.request(&WorkerRequest::Free { buffer }).map(drop)
     }
 
+    /// Runs the launch statement of a launch on its own, once for an entry and dims: if it crashes or hangs, the kernel does not.
+    fn state(&mut self, launch: &Launch) -> Result<(), Stop> {
+        let key = (launch.module, launch.entry.clone(), launch.dims.clone());
+        if !self.has_statements || self.stated.contains(&key) {
+            return Ok(());
+        }
+        let statement = Operation::Statement(&launch.entry);
+        self.link.call(&WorkerRequest::State(launch.clone()), statement, &[], 0)?;
+        self.stated.insert(key);
+        Ok(())
+    }
+
     /// Launches, waits for the end, and returns the seconds between the device events around the launch.
     pub fn launch(&mut self, launch: &Launch) -> Result<f64, Stop> {
+        self.state(launch)?;
         match self.link.call(&WorkerRequest::Launch(launch.clone()), Operation::Launch, &[], 0)?.0 {
             WorkerReply::Launched { seconds, launched } => {
                 self.launched = Some(launched);
@@ -365,6 +384,7 @@ impl Worker {
         flush: Option<BufferId>,
         graph: bool,
     ) -> Result<Replayed, Stop> {
+        launches.iter().try_for_each(|launch| self.state(launch))?;
         let (flush, asked) = (flush.map(|buffer| (buffer, POISONS[0])), self.submission(graph));
         let request = WorkerRequest::Replay { launches, flush, submission: asked };
         match self.link.call(&request, Operation::Launch, &[], 0)?.0 {
