@@ -171,11 +171,15 @@ fn project(folder: &Path) -> Finding {
             return ill("project", format!("{error:#}"), "`lab init` writes a lab.toml for what is here");
         }
     };
-    let harness = project.config.harness.as_deref().unwrap_or("built-in harness");
+    let own = project.config.harness.as_ref().map(ToString::to_string);
+    let harness = own.as_deref().unwrap_or("built-in harness");
     let says = format!("{} by {harness}", project.kernel_name);
     match (trust::check(&project, || confinement::missing(project.config.device)), Repo::open(&project)) {
         (Ok(trust::Trust::Needed(request)), _) if request.command.is_some() => {
             ill("project", says, "read the harness command, then `lab trust`")
+        }
+        (Ok(trust::Trust::Needed(request)), _) if request.python.is_some() => {
+            ill("project", format!("{says}; {request}"), "look at what would run, then `lab trust`")
         }
         (Ok(trust::Trust::Needed(_)), _) => ill(
             "project",

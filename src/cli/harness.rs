@@ -2,6 +2,7 @@
 
 use super::{code, complain};
 use clap::Args;
+use lab_core::project::kernel_file::{self, FolderKernel};
 use lab_core::project::{Project, trust};
 use lab_judge::judge;
 use lab_judge::measure::plan::{Plan, Trials};
@@ -13,9 +14,9 @@ use std::time::Duration;
 
 #[derive(Args, Debug)]
 pub struct HarnessArgs {
-    /// Folder of the problem: problem.toml, kernel.cu, reference.cu
+    /// Folder of the problem: problem.toml, kernel.cu or kernel.py, reference.cu or reference.py
     folder: PathBuf,
-    /// Judge this file instead of the folder's kernel.cu
+    /// Judge this file instead of the folder's kernel.cu, or kernel.py if only that is there; a .py file is Python
     #[arg(long)]
     kernel: Option<PathBuf>,
     /// A folder that stands for the repository: the kernel may include its files; may be given several times [default: the git work
@@ -25,7 +26,7 @@ pub struct HarnessArgs {
     /// A further file or folder that the compiler may read; may be given several times
     #[arg(long = "readable", value_name = "PATH")]
     readable: Vec<PathBuf>,
-    /// Run the kernel also where Linux cannot confine it
+    /// Run the kernel also where Linux cannot confine it, as every Python kernel
     #[arg(long)]
     trusted: bool,
     /// The path to show in diagnostics
@@ -43,6 +44,12 @@ pub struct HarnessArgs {
     /// Seconds for the build, and for each launch
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     time_limit: Duration,
+    /// The Python for Python kernels and a reference.py, with NumPy [default: LAB_PYTHON, else python3]
+    #[arg(long, value_name = "PATH")]
+    python: Option<PathBuf>,
+    /// Seconds for the start of Python, and for executing a Python kernel with its imports
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
+    load_limit: Duration,
     /// Write every tensor into this folder as .npy
     #[arg(long, value_name = "FOLDER")]
     dump: Option<PathBuf>,
@@ -64,9 +71,12 @@ pub struct HarnessArgs {
     /// Use the random inputs of the run with this seed
     #[arg(long)]
     seed: Option<u64>,
-    /// Compare with this kernel, or with the kernel.cu of this folder
+    /// Compare with this kernel, or with the kernel.cu or kernel.py of this folder
     #[arg(long, value_name = "PATH")]
     incumbent: Option<PathBuf>,
+    /// Also time the kernel beside the problem's peers, `[[peer]]` in problem.toml
+    #[arg(long)]
+    peers: bool,
     /// Time for timed launches in milliseconds; with --trials an upper limit
     #[arg(long, value_name = "MS", default_value = "250")]
     budget_ms: u64,
@@ -93,6 +103,11 @@ pub struct HarnessArgs {
     standby: bool,
 }
 
+/// The Python that LAB_PYTHON names.
+fn of_environment() -> Option<PathBuf> {
+    std::env::var_os("LAB_PYTHON").filter(|named| !named.is_empty()).map(PathBuf::from)
+}
+
 fn seconds(text: &str) -> Result<Duration, String> {
     let wrong = || format!("'{text}' is not a number of seconds above 0");
     let number: f64 = text.parse().map_err(|_| wrong())?;
@@ -111,7 +126,14 @@ fn percent(text: &str) -> Result<f64, String> {
 
 pub fn main(given: HarnessArgs) -> ExitCode {
     let mut options = lab_judge::JudgeOptions::new(given.folder);
-    options.kernel = given.kernel;
+    options.kernel = match given.kernel.map_or_else(|| kernel_of(&options.folder), |kernel| Ok(Some(kernel)))
+    {
+        Ok(kernel) => kernel,
+        Err(why) => {
+            complain(&why);
+            return code(Exit::Usage);
+        }
+    };
     options.roots = given.roots;
     options.readable = given.readable;
     options.trusted = given.trusted || (options.roots.is_empty() && is_trusted(&options.folder));
@@ -127,12 +149,22 @@ pub fn main(given: HarnessArgs) -> ExitCode {
     options.arch = given.arch;
     options.time_limit = given.time_limit;
     options.dump = given.dump;
+    options.python = given.python.or_else(of_environment);
+    options.load_limit = given.load_limit;
     options.when = given.when;
     options.held_out = given.held_out;
     options.sealed = given.sealed;
     options.seed = given.seed;
     options.check = given.check.then_some(given.tools);
-    options.incumbent = given.incumbent;
+    options.peers = given.peers;
+    options.incumbent =
+        match given.incumbent.map(|path| incumbent_of(path, options.kernel.as_deref())).transpose() {
+            Ok(incumbent) => incumbent,
+            Err(why) => {
+                complain(&why);
+                return code(Exit::Usage);
+            }
+        };
     let HarnessArgs { iterations, warm_up, .. } = given;
     let trials = given.trials.map(|trials| Trials { warm_up, iterations, trials });
     options.discipline = trials.filter(|_| given.bench);
@@ -143,6 +175,35 @@ pub fn main(given: HarnessArgs) -> ExitCode {
         trials,
     };
     code(judge::main(options, given.standby))
+}
+
+/// The kernel of a folder, if it holds one. The error is for the user: it holds two.
+fn kernel_of(folder: &Path) -> Result<Option<PathBuf>, String> {
+    match kernel_file::in_folder(folder) {
+        FolderKernel::One(kernel) => Ok(Some(kernel)),
+        // The judge says what is missing.
+        FolderKernel::None => Ok(None),
+        FolderKernel::Both => {
+            let [cuda, python] = kernel_file::NAMES.map(|name| folder.join(name).display().to_string());
+            Err(format!(
+                "{} holds kernel.cu and kernel.py: name one of them with --kernel {cuda} or --kernel {python}",
+                folder.display()
+            ))
+        }
+    }
+}
+
+/// The file of an incumbent that is given by its path or by its folder: in a folder with two kernels the one that is called as
+/// the candidate is.
+fn incumbent_of(given: PathBuf, candidate: Option<&Path>) -> Result<PathBuf, String> {
+    if !given.is_dir() {
+        return Ok(given);
+    }
+    let same_name = candidate.and_then(Path::file_name).map(|name| given.join(name));
+    match same_name.filter(|file| file.is_file()) {
+        Some(file) => Ok(file),
+        None => Ok(kernel_of(&given)?.unwrap_or(given)),
+    }
 }
 
 /// Whether the user trusts the repository that a folder lies in. False where there is none.

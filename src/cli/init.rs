@@ -4,8 +4,9 @@ use super::{JsonArg, answer, here, say};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use lab_core::config::{Config, FILE};
+use lab_core::project::kernel_file::{self, FolderKernel, NAMES, sources_in};
 use lab_core::project::kernels::KernelList;
-use lab_core::project::{self, sources_in, trust};
+use lab_core::project::{self, trust};
 use lab_core::text::shell::quote;
 use lab_protocol::Exit;
 use serde::Serialize;
@@ -85,7 +86,9 @@ pub fn main(options: &InitArgs) -> Result<ExitCode> {
 
 fn find(folder: &Path, given: Option<&Path>) -> Result<InitFindings> {
     let kernel = match given {
-        Some(path) if path.is_dir() => folder.join(path).join("kernel.cu"),
+        Some(path) if path.is_dir() => {
+            kernel_in(&folder.join(path), path)?.unwrap_or_else(|| path.join(NAMES[0]))
+        }
         Some(path) => folder.join(path),
         None => find_kernel(folder)?,
     };
@@ -108,21 +111,34 @@ fn find(folder: &Path, given: Option<&Path>) -> Result<InitFindings> {
     Ok(InitFindings { kernel: name, harness, notes })
 }
 
-/// Finds kernel.cu in this folder, else the only .cu file in it, else the only kernel.cu below it.
+/// The kernel.cu or kernel.py of a folder. `shown` is the folder's path in the error that it holds both.
+fn kernel_in(folder: &Path, shown: &Path) -> Result<Option<PathBuf>> {
+    match kernel_file::in_folder(folder) {
+        FolderKernel::One(kernel) => Ok(Some(kernel)),
+        FolderKernel::None => Ok(None),
+        FolderKernel::Both => {
+            let [cuda, python] = NAMES.map(|name| shown.join(name).display().to_string());
+            bail!("kernel.cu and kernel.py are both here. Name one: `lab init {cuda}` or `lab init {python}`")
+        }
+    }
+}
+
+/// Finds kernel.cu or kernel.py in this folder, else the only .cu file in it, else the only kernel below it.
 fn find_kernel(folder: &Path) -> Result<PathBuf> {
-    let usual = folder.join("kernel.cu");
-    if usual.is_file() {
+    if let Some(usual) = kernel_in(folder, Path::new(""))? {
         return Ok(usual);
     }
     let mut candidates = sources_in(folder);
     if candidates.is_empty() {
         let listed = KernelList::of(folder, folder).find();
-        candidates
-            .extend(listed.iter().filter(|name| name.ends_with("kernel.cu")).map(|name| folder.join(name)));
+        let is_usual = |name: &&String| NAMES.contains(&name.rsplit('/').next().unwrap_or(name));
+        candidates.extend(listed.iter().filter(is_usual).map(|name| folder.join(name)));
     }
     match candidates.as_slice() {
         [only] => Ok(only.clone()),
-        [] => bail!("no kernel.cu here or below: write one, or name yours: `lab init path/to/your.cu`"),
+        [] => bail!(
+            "no kernel.cu and no kernel.py here or below: write one, or name yours: `lab init path/to/your.cu`"
+        ),
         several => {
             let names: Vec<String> = several.iter().filter_map(|path| relative(path, folder).ok()).collect();
             let example = names.first().map_or("FILE", String::as_str);
@@ -189,7 +205,10 @@ mod tests {
         let text = text(&found);
         let config = Config::parse(&text, FILE).expect("it reads back");
         assert_eq!(config.kernel.as_deref(), Some("a \"b\"/kernel.cu"));
-        assert_eq!(config.harness.as_deref(), Some("uv run 'my harness.py'"));
+        assert_eq!(
+            config.harness.map(|harness| harness.to_string()).as_deref(),
+            Some("uv run 'my harness.py'")
+        );
         assert_eq!(config.watch.extra, ["my harness.py"]);
         // Every commented setting is one that exists.
         let settings = text.lines().map(|line| match line.strip_prefix("# ") {

@@ -17,13 +17,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The lab's own crates, the folder of each, and which of the others each may use.
-const CRATES: [(&str, &str, &[&str]); 8] = [
+const CRATES: [(&str, &str, &[&str]); 9] = [
     ("lab-stats", "harness/stats", &[]),
     ("lab-system", "crates/system", &[]),
     ("lab-protocol", "harness/protocol", &["lab-stats"]),
+    ("lab-python", "harness/python", &[]),
     ("lab-device", "harness/device", &["lab-protocol", "lab-system"]),
-    ("lab-judge", "harness/judge", &["lab-device", "lab-protocol", "lab-stats", "lab-system"]),
-    ("lab-core", "crates/core", &["lab-protocol", "lab-system"]),
+    ("lab-judge", "harness/judge", &["lab-device", "lab-protocol", "lab-python", "lab-stats", "lab-system"]),
+    ("lab-core", "crates/core", &["lab-protocol", "lab-python", "lab-system"]),
     ("lab-tui", "crates/tui", &["lab-core", "lab-protocol"]),
     ("lab", ".", &["lab-core", "lab-device", "lab-judge", "lab-protocol", "lab-system", "lab-tui"]),
 ];

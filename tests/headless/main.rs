@@ -36,6 +36,7 @@ mod options;
 mod own_harness;
 mod processes;
 mod python;
+mod python_kernels;
 mod rules;
 mod runner;
 mod sandbox;

@@ -2,12 +2,14 @@
 
 use crate::measure::plan::{Plan, Trials};
 use crate::process::child::Program;
+use crate::worker::Interpreter;
 use lab_device::Sanitizer;
 use lab_protocol::CompileOptions;
+use lab_protocol::Language;
 use lab_protocol::Target;
 use lab_protocol::Tool;
 use lab_protocol::When;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 /// What to judge, and how.
@@ -15,7 +17,7 @@ use std::time::Duration;
 pub struct JudgeOptions {
     /// The problem's folder.
     pub folder: PathBuf,
-    /// The file to judge; `None` is kernel.cu in `folder`.
+    /// The file to judge; `None` is kernel.cu in `folder`, or kernel.py if only that is there.
     pub kernel: Option<PathBuf>,
     /// The path that messages show for the kernel; `None` is the kernel's own path.
     pub shown_as: Option<String>,
@@ -58,10 +60,16 @@ pub struct JudgeOptions {
     pub seed: Option<u64>,
     /// The kernel to compare with, or its folder; `None` compares with nothing.
     pub incumbent: Option<PathBuf>,
+    /// Also times the candidate beside the problem's peers.
+    pub peers: bool,
     /// How long to measure.
     pub plan: Plan,
     /// Measures the candidate alone, with exactly these launches, instead of by `plan`: what `lab bench` asks for.
     pub discipline: Option<Trials>,
+    /// The Python that runs Python kernels and a reference.py: a path, or a name that PATH leads to; `None` is python3.
+    pub python: Option<PathBuf>,
+    /// Limit for the start of that Python, and for executing a source, which imports its packages.
+    pub load_limit: Duration,
     /// The program that is started as the compiler process.
     pub compiler: Program,
     /// The program that is started as the worker process.
@@ -93,8 +101,11 @@ impl JudgeOptions {
             time_limit: Duration::from_secs(60),
             seed: None,
             incumbent: None,
+            peers: false,
             plan: Plan::default(),
             discipline: None,
+            python: None,
+            load_limit: Duration::from_secs(60),
             compiler: Program::this(&["harness-compiler"]),
             worker: Program::this(&["harness-worker"]),
         }
@@ -102,7 +113,21 @@ impl JudgeOptions {
 
     /// The file to judge.
     pub fn kernel(&self) -> PathBuf {
-        self.kernel.clone().unwrap_or_else(|| self.folder.join("kernel.cu"))
+        self.kernel.clone().unwrap_or_else(|| only_kernel(&self.folder))
+    }
+
+    /// The language of the kernel.
+    pub fn language(&self) -> Language {
+        Language::of(self.kernel())
+    }
+
+    /// The Python for a worker.
+    pub fn interpreter(&self) -> Interpreter {
+        let named = self.python.clone().unwrap_or_else(|| "python3".into());
+        // A worker has another current folder. A link stays what it is: it may be the Python of a virtual environment.
+        let is_path = named.components().count() > 1;
+        let absolute = is_path.then(|| std::path::absolute(&named).ok()).flatten();
+        Interpreter { program: absolute.unwrap_or(named), load_limit: self.load_limit }
     }
 
     /// The kernel's path in messages.
@@ -114,6 +139,10 @@ impl JudgeOptions {
     /// folder that the user does not know.
     pub fn as_shown(&self, text: &str) -> String {
         let Some(shown) = &self.shown_as else { return text.to_owned() };
+        // The text of a folder such as `.` stands for much else.
+        if !self.folder.components().any(|part| matches!(part, Component::Normal(_))) {
+            return text.to_owned();
+        }
         let own = |folder: &Path| folder.join("").display().to_string();
         let folder = Path::new(shown).parent().filter(|p| !p.as_os_str().is_empty());
         let files = text.replace(&own(&self.folder), &folder.map_or_else(String::new, own));
@@ -139,10 +168,49 @@ impl JudgeOptions {
         folders
     }
 
-    /// The incumbent's file. The option names the file, or the folder that holds its kernel.cu. `None` without an
-    /// incumbent.
+    /// The incumbent's file. The option names the file, or the folder that holds a kernel of the candidate's language. `None`
+    /// without an incumbent.
     pub fn incumbent_source(&self) -> Option<PathBuf> {
         let given = self.incumbent.as_ref()?;
-        Some(if given.is_dir() { given.join("kernel.cu") } else { given.clone() })
+        Some(if given.is_dir() { given.join(self.language().kernel_name()) } else { given.clone() })
+    }
+}
+
+/// The kernel.py of a folder that has no kernel.cu, else its kernel.cu, which may be missing.
+fn only_kernel(folder: &Path) -> PathBuf {
+    let [cuda, python] = [Language::Cuda, Language::Python].map(|of| folder.join(of.kernel_name()));
+    if python.exists() && !cuda.exists() { python } else { cuda }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_folder_with_only_a_kernel_in_python_means_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = JudgeOptions::new(folder.path());
+        assert_eq!(options.kernel(), folder.path().join("kernel.cu"));
+        std::fs::write(folder.path().join("kernel.py"), "").unwrap();
+        assert_eq!(
+            (options.kernel(), options.language()),
+            (folder.path().join("kernel.py"), Language::Python)
+        );
+        let beside = JudgeOptions { incumbent: Some(folder.path().to_owned()), ..options.clone() };
+        assert_eq!(beside.incumbent_source(), Some(folder.path().join("kernel.py")));
+        std::fs::write(folder.path().join("kernel.cu"), "").unwrap();
+        assert_eq!((options.kernel(), options.language()), (folder.path().join("kernel.cu"), Language::Cuda));
+    }
+
+    #[test]
+    fn a_relative_path_of_python_holds_in_another_folder_and_a_name_is_looked_up() {
+        let named = |python: &str| {
+            let options = JudgeOptions { python: Some(python.into()), ..JudgeOptions::new("x") };
+            options.interpreter().program
+        };
+        assert_eq!(named("python3.12"), Path::new("python3.12"));
+        assert!(named(".venv/bin/python").is_absolute() && named("./python").is_absolute());
+        assert_eq!(JudgeOptions::new("x").interpreter().program, Path::new("python3"));
     }
 }

@@ -17,6 +17,19 @@ pub enum Stop {
     Lab(String),
 }
 
+impl Stop {
+    /// The same with another text.
+    #[must_use]
+    pub fn map_text(self, change: impl FnOnce(&str) -> String) -> Stop {
+        match self {
+            Stop::Problem(text) => Stop::Problem(change(&text)),
+            Stop::Build(text) => Stop::Build(change(&text)),
+            Stop::Crash(text) => Stop::Crash(change(&text)),
+            Stop::Lab(text) => Stop::Lab(change(&text)),
+        }
+    }
+}
+
 /// The only I/O errors that reach this conversion come from writing result lines.
 impl From<std::io::Error> for Stop {
     fn from(error: std::io::Error) -> Self {

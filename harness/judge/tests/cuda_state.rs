@@ -74,6 +74,7 @@ fn launch(worker: &mut Worker, module: ModuleId, entry: &str, args: &[LaunchArg]
         dims,
         order: ExecutionOrder::Forward,
         tensors: Vec::new(),
+        parameters: Vec::new(),
         scratch: String::new(),
     };
     worker.launch(&launch).unwrap()

@@ -5,6 +5,7 @@
 //! | [`CompileOptions`] | the compiler options that a lab.toml may give |
 //! | [`report`] | the result lines of run.log, with a reader and a writer |
 //! | [`Exit`] | the exit codes of a run |
+//! | [`Language`] | the language of a kernel or a reference |
 //! | [`Target`] | the device that a run asks for |
 //! | [`Tool`] | the tools of `lab check` |
 //! | [`When`] | the occasion at which a workload is judged |
@@ -19,6 +20,7 @@
 mod compile_options;
 pub mod console;
 mod exit;
+mod language;
 pub mod report;
 mod signal;
 mod target;
@@ -31,6 +33,7 @@ mod when;
 
 pub use compile_options::{CompileOptions, RefusedOption};
 pub use exit::Exit;
+pub use language::Language;
 pub use signal::FatalSignal;
 pub use target::Target;
 pub use tool::{Tool, tool_names};

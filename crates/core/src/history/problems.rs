@@ -8,6 +8,7 @@ use crate::project::kernels::KernelList;
 use crate::repo::{self, Bundle, Present, Repo};
 use crate::run::record::is_inside;
 use crate::store::{KernelNames, RunIndex, RunSummary};
+use lab_protocol::Language;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -92,7 +93,11 @@ fn find_by_commits(repo: &Repo, names: &mut KernelNames, bare: &[&str]) {
 }
 
 /// Whether the kernel `old` of HEAD is `new` on disk now: the folder has the same problem.toml, or the kernel the same bytes.
+/// A kernel in another language is another kernel.
 fn is_moved(repo: &Repo, project: &Project, old: &str, new: &str) -> bool {
+    if Language::of(old) != Language::of(new) {
+        return false;
+    }
     let files = project.files();
     let beside = |kernel: &str| match kernel.rsplit_once('/') {
         Some((folder, _)) => format!("{folder}/problem.toml"),

@@ -169,7 +169,7 @@ fn is_folder(path: &Path) -> bool {
 }
 
 /// A path without `.` and `..`. `path` is absolute, and its beginning has no links: `..` means the folder above.
-fn lexical(path: &Path) -> PathBuf {
+pub(super) fn lexical(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();
     for part in path.components() {
         match part {

@@ -10,7 +10,7 @@ use crate::objective::Objective;
 use crate::run::Ending;
 use crate::text::{figures, signal};
 use lab_protocol::report::{
-    AggregateOf, JudgedWorkloads, Measure, Report, Severity, Speed, Stage, WorkloadSpeeds,
+    AggregateOf, Gate, JudgedWorkloads, Measure, Report, Severity, Speed, Stage, WorkloadSpeeds,
 };
 use lab_protocol::{Exit, When};
 use serde::{Deserialize, Serialize};
@@ -289,12 +289,22 @@ fn outcome(facts: &Facts) -> (Outcome, String) {
         (None, _) => crash(or_last_words(&format!("no correctness: line (exit code {code})"), facts)),
         (Some(_), Some(gate)) => {
             let (value, limit) = figures::pair(gate.value, gate.limit);
-            (Outcome::Fail, format!("{} is {value}, its limit {limit}", gate.name))
+            let words = format!("{} is {value}, its limit {limit}", gate.name);
+            (Outcome::Fail, different_cells(report, &gate).unwrap_or(words))
         }
         (Some(false), None) => (Outcome::Fail, or_last_words("correctness: fail", facts)),
         (Some(true), None) if code != 0 => crash(format!("correctness: pass, but exit code {code}")),
         (Some(true), None) => (Outcome::Pass, String::new()),
     }
+}
+
+/// `at_error: at[3] is 0, expected 5 (2 of 40 cells differ)`: of values without a tolerance the size of the error says nothing.
+/// `None` of any other gate.
+fn different_cells(report: &Report, gate: &Gate) -> Option<String> {
+    let tensor = gate.name.strip_suffix("_error").filter(|_| gate.value.is_infinite())?;
+    let (first, _) = report.value("first_failure")?.split_once("; ")?;
+    let is_about = first.strip_prefix(tensor).is_some_and(|rest| rest.starts_with('['));
+    is_about.then(|| format!("{}: {first}", gate.name))
 }
 
 fn first_error(report: &Report) -> Option<String> {

@@ -1,6 +1,7 @@
 //! What a run is started with, and the command lines that follow from it.
 
 use crate::inputs::{self, Inputs, KernelError};
+use crate::project::python::{self, Interpreter};
 use crate::project::{Project, compile_paths, trust};
 use crate::repo::{self, HeldFile, Repo};
 use crate::run::Reason;
@@ -117,6 +118,7 @@ impl RunSpec {
             command.arg(format!("--option={option}"));
         }
         confine(&mut command, project, tree);
+        with_python(&mut command, project, tree);
         if let Some(arch) = &project.config.compile.arch {
             command.arg(format!("--arch={arch}"));
         }
@@ -183,6 +185,24 @@ fn confine(command: &mut Command, project: &Project, tree: &Path) {
         for path in &paths.outside {
             command.arg("--readable").arg(path);
         }
+    }
+}
+
+/// Adds the interpreter, and the folders of the copy in which Python finds the modules that the kernel imports. Nothing where
+/// no Python runs.
+fn with_python(command: &mut Command, project: &Project, tree: &Path) {
+    if python::source(project).is_none() {
+        return;
+    }
+    command.arg("--python").arg(Interpreter::of(project).program);
+    let is_there = |file: &Path| file.is_file();
+    let folders = inputs::search_path(&project.problem_dir, &project.root, is_there).into_iter();
+    let copies = folders.filter_map(|folder| Some(tree.join(folder.strip_prefix(&project.root).ok()?)));
+    let users = std::env::var_os("PYTHONPATH").filter(|path| !path.is_empty());
+    let users = users.iter().flat_map(std::env::split_paths);
+    // A path with a colon cannot stand in PYTHONPATH: then only packages that are installed are found.
+    if let Ok(path) = std::env::join_paths(copies.chain(users)) {
+        command.env("PYTHONPATH", path);
     }
 }
 

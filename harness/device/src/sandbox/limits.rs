@@ -1,7 +1,7 @@
 //! Limits of the process. Failing to set one leaves the limit as it was: the other parts of the sandbox do not depend on it.
 
 use super::Policy;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
 
 /// Open files. A worker needs its pipes and one image at a time.
 const OPEN_FILES: u64 = 256;
@@ -28,6 +28,30 @@ pub fn apply(policy: Policy, writes: bool) {
         Policy::CpuTool | Policy::GpuKernel | Policy::GpuTool => {}
     }
     lower(Resource::Core, 0);
+}
+
+/// How much memory a child may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryLimit {
+    /// As many bytes as the machine has.
+    Machine,
+    /// So many bytes.
+    Bytes(u64),
+}
+
+/// As many bytes as the machine has.
+pub const MACHINE_MEMORY: MemoryLimit = MemoryLimit::Machine;
+
+/// Limits the memory of a child of this process that was not reaped yet, and lets Linux end it first where memory runs out.
+pub fn limit_child(child: u32, limit: MemoryLimit) {
+    let most = match limit {
+        MemoryLimit::Machine => memory(),
+        MemoryLimit::Bytes(bytes) => bytes,
+    };
+    let _ = std::fs::write(format!("/proc/{child}/oom_score_adj"), "800");
+    if let Some(child) = i32::try_from(child).ok().and_then(Pid::from_raw) {
+        let _ = prlimit(Some(child), Resource::Data, Rlimit { current: Some(most), maximum: Some(most) });
+    }
 }
 
 /// Limits the user's threads and processes. Linux counts all of the user's, so the limit depends on how many there are now.

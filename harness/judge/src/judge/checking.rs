@@ -16,7 +16,7 @@ use crate::sink::SharedSink;
 use crate::worker::Worker;
 use lab_device::{DeviceInfo, Image, Sanitizer};
 use lab_protocol::report::{Stage, Writer};
-use lab_protocol::{Tool, tool_names};
+use lab_protocol::{Language, Tool, tool_names};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -26,6 +26,13 @@ use std::path::Path;
 pub fn check(options: &JudgeOptions, tools: &[Tool], sink: &SharedSink) -> Result<Correctness, Stop> {
     let out = &mut sink.writer();
     out.stage(Stage::Build)?;
+    if options.language() == Language::Python {
+        return Err(Stop::Lab(format!(
+            "{} is Python, and `lab check` watches the memory accesses of CUDA C++: its tools cannot watch Python. A run finds stores \
+             out of bounds into the lab's buffers, and changed inputs",
+            options.shown_as()
+        )));
+    }
     let mut problem = problem::open(&options.folder)?;
     out.line("problem", problem.name())?;
     let target = lab_device::resolve(options.device);
@@ -37,14 +44,14 @@ pub fn check(options: &JudgeOptions, tools: &[Tool], sink: &SharedSink) -> Resul
     }
     let cache_dir = cache_dir(options)?;
     let mut compiler = start_compiler(options, target, sink)?;
-    let worker = start_worker(options, target, sink)?.ready()?;
+    let worker = start_worker(options, Language::Cuda, target, sink)?.ready()?;
     let device = worker.info().clone();
     out.line("device", &device.name)?;
     if let Some(caveat) = auto_caveat(options.device) {
         out.caveat(caveat)?;
     }
     compiler.version()?;
-    confinement::declare(options, &device, &sandbox_of(&worker, &compiler), out)?;
+    confinement::declare(options, &device, &sandbox_of(&worker, Some(&compiler)), out)?;
     drop(worker);
     out.line("check_tools", tool_names(tools))?;
     out.line("check_size", problem.shrink_for_check(&device)?)?;
@@ -129,7 +136,7 @@ impl CheckSession<'_> {
             out,
             // A check times nothing.
             figures: None,
-            spawn_worker: &mut || Err(Stop::Lab("a check starts no further worker".into())),
+            spawn_worker: &mut |_| Err(Stop::Lab("a check starts no further worker".into())),
             build: &mut |_, _| Err(Stop::Lab("a check builds no reference".into())),
         };
         tool_run.run(problem, &mut cx, worker)
@@ -154,10 +161,11 @@ impl CheckSession<'_> {
             return Err(Stop::Lab("the compiler process has ended".into()));
         };
         let arch = arch(&options, self.device);
-        let mut builder = KernelBuilder { compiler, options: &options, cache_dir: self.cache_dir, arch };
+        let mut builder =
+            KernelBuilder { compiler: Some(compiler), options: &options, cache_dir: self.cache_dir, arch };
         let built = builder.candidate(snapshot, &problem.build_needs(self.device));
         let image = built.and_then(|built| builder.write_build(built, out));
-        self.compiler = Some(builder.compiler);
+        self.compiler = builder.compiler;
         let image = image?;
         self.images.insert(instrumentation, image.clone());
         Ok(image)

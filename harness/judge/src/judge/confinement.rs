@@ -4,6 +4,7 @@ use crate::options::JudgeOptions;
 use crate::outcome::Stop;
 use lab_device::DeviceInfo;
 use lab_device::sandbox::{SandboxState, include_entries};
+use lab_protocol::Language;
 use lab_protocol::report::Writer;
 use std::path::{Path, PathBuf};
 
@@ -30,6 +31,22 @@ pub fn readable(options: &JudgeOptions) -> Vec<PathBuf> {
 
 fn absolute(path: &Path) -> PathBuf {
     path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned())
+}
+
+/// Returns [`Stop::Lab`] with what to do if Python would run in a folder that is not trusted: nothing holds Python back, on no
+/// device, and the interpreter may be a program of the folder. `reference` is the language of the problem's reference.
+pub fn require_trust_for_python(options: &JudgeOptions, reference: Option<Language>) -> Result<(), Stop> {
+    let python = |language: Option<Language>| language == Some(Language::Python);
+    let what = match (python(Some(options.language())), python(reference)) {
+        _ if options.trusted => return Ok(()),
+        (true, _) => options.shown_as(),
+        (false, true) => Language::Python.reference_name().to_owned(),
+        (false, false) => return Ok(()),
+    };
+    Err(Stop::Lab(format!(
+        "{what} is Python, which runs with your rights, and this folder is not trusted: look at its files, then `lab trust` lets \
+         them run without a sandbox"
+    )))
 }
 
 /// Writes `sandbox:` and `sandbox_readable:`, and the reason where there is no sandbox. Returns [`Stop::Lab`] with what to do if

@@ -8,7 +8,7 @@ use super::measuring::{Candidate, check_bounds};
 use crate::measure::discipline::{TrialTimes, WorkloadTime, mean};
 use crate::measure::plan::Trials;
 use crate::outcome::{Correctness, Stop};
-use crate::problem::{ProblemContext, Timed, WorkerRole};
+use crate::problem::{ProblemContext, Timed, WorkerFor, WorkerRole};
 use crate::worker::Worker;
 use lab_protocol::report::Writer;
 use std::time::{Duration, Instant};
@@ -45,7 +45,7 @@ pub fn measure(cx: &mut ProblemContext, asked: Trials, candidate: Candidate) -> 
         // The old worker ends before the new one starts, so that it holds no device memory.
         drop(fresh.take());
         number += 1;
-        let mut next = (cx.spawn_worker)()?;
+        let mut next = (cx.spawn_worker)(WorkerFor::Candidate)?;
         let module = next.load(image)?;
         timed = problem.set_up(cx, &mut next, module, WorkerRole::Fresh(number))?;
         fresh = Some(next);

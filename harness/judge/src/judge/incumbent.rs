@@ -6,17 +6,18 @@
 //! ([`Timed::in_same_worker`]). A failure there counts like any failure in that worker, because the candidate may have caused it.
 
 use super::kernel_builder::KernelBuilder;
-use super::processes::cache_dir;
+use super::kernel_snapshot::KernelSnapshot;
+use super::processes::start_worker_quietly;
 use super::run_environment::RunEnvironment;
+use crate::compiler::SNAPSHOTS;
 use crate::options::JudgeOptions;
 use crate::outcome::{Correctness, Stop};
 use crate::problem::{BuildNeeds, Problem, Timed, WorkerRole};
 use crate::worker::{StartingWorker, Worker};
-use lab_protocol::Target;
 use lab_protocol::report::{Measure, Writer};
+use lab_protocol::{Language, Target};
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Why an incumbent that gives wrong results is not compared with.
@@ -39,8 +40,10 @@ pub enum IncumbentState {
 
 /// A kernel that was set up for its timed launches and gave right results in one.
 pub struct Incumbent {
-    /// `None` if the kernel has no image in a file, as in tests.
+    /// `None` if the kernel has no image in a file, as in tests. The source itself if it is Python.
     pub image: Option<PathBuf>,
+    /// The copy of a source in Python, which is loaded again in the candidate's worker.
+    _source: Option<KernelSnapshot>,
     worker: Worker,
     timed: Box<dyn Timed>,
     /// Takes the lines that the incumbent's checks write: they must not appear in the candidate's log.
@@ -55,11 +58,11 @@ pub fn start(options: &JudgeOptions, target: Target) -> IncumbentState {
     if options.incumbent.is_none() || !matches!(target, Target::Cuda(_)) {
         return IncumbentState::None;
     }
-    // What the incumbent prints is dropped: in run.log it would look like the candidate's output.
-    let forward = Arc::new(|_: &str| {});
-    let started = cache_dir(options)
-        .and_then(|cache| Worker::start(&options.worker, target, options.time_limit, &cache, forward));
-    match started {
+    let language = options.language();
+    if options.incumbent_source().is_some_and(|source| Language::of(source) != language) {
+        return IncumbentState::Failed("it is written in another language than the kernel".into());
+    }
+    match start_worker_quietly(options, language, target) {
         Ok(starting) => IncumbentState::Opening(Box::new(starting)),
         Err(stop) => IncumbentState::Failed(stop.to_string()),
     }
@@ -119,12 +122,18 @@ fn set_up(
     needs: &BuildNeeds,
     out: &mut Writer,
 ) -> Result<Incumbent, Stop> {
-    let image = builder.incumbent(needs)?;
+    let (image, source) = match env.options.language() {
+        Language::Cuda => (builder.incumbent(needs)?.path, None),
+        Language::Python => {
+            let copy = incumbent_copy(env)?;
+            (copy.source(), Some(copy))
+        }
+    };
     let mut worker = starting.ready()?;
-    let module = worker.load(&image.path)?;
+    let module = worker.load(&image)?;
     let timed =
         env.with_context(builder, out, |cx| problem.set_up(cx, &mut worker, module, WorkerRole::Incumbent))?;
-    let mut incumbent = Incumbent { image: Some(image.path), ..Incumbent::new(worker, timed) };
+    let mut incumbent = Incumbent { image: Some(image), _source: source, ..Incumbent::new(worker, timed) };
     incumbent.turn(0).map_err(Stop::Lab)?;
     if incumbent.timed.check(&mut incumbent.worker, &mut incumbent.discarded)? == Correctness::Fail {
         return Err(Stop::Lab(WRONG.into()));
@@ -136,11 +145,18 @@ fn set_up(
     Ok(incumbent)
 }
 
+/// A copy of the incumbent under the name of a kernel.
+fn incumbent_copy(env: &RunEnvironment) -> Result<KernelSnapshot, Stop> {
+    let source = env.options.incumbent_source().ok_or_else(|| Stop::Lab("no incumbent was named".into()))?;
+    KernelSnapshot::copy(&source, "its source", &env.cache_dir.join(SNAPSHOTS))
+}
+
 impl Incumbent {
     /// An incumbent without an image file.
     pub fn new(worker: Worker, timed: Box<dyn Timed>) -> Self {
         Incumbent {
             image: None,
+            _source: None,
             worker,
             timed,
             discarded: Writer::new(io::sink()),

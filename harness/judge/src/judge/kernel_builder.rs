@@ -7,12 +7,13 @@ use crate::outcome::Stop;
 use crate::problem::BuildNeeds;
 use lab_device::{BuildRequest, Built, Image};
 use lab_protocol::CompileOptions;
-use lab_protocol::report::Writer;
+use lab_protocol::report::{Report, Severity, Writer};
 use std::path::{Path, PathBuf};
 
 /// Builds kernels for the run's device.
 pub struct KernelBuilder<'a> {
-    pub compiler: Compiler,
+    /// `None` if nothing of the run is compiled.
+    pub compiler: Option<Compiler>,
     pub options: &'a JudgeOptions,
     pub cache_dir: &'a Path,
     /// The architecture to build for, as in `sm_90`; empty on the cpu device.
@@ -20,6 +21,10 @@ pub struct KernelBuilder<'a> {
 }
 
 impl KernelBuilder<'_> {
+    fn compiler(&mut self) -> Result<&mut Compiler, Stop> {
+        self.compiler.as_mut().ok_or_else(|| Stop::Lab("this run has no compiler process".into()))
+    }
+
     fn request(&self, source: PathBuf, shown_as: String, needs: &BuildNeeds) -> BuildRequest {
         BuildRequest {
             source,
@@ -46,13 +51,13 @@ impl KernelBuilder<'_> {
     /// Lets the compiler prepare for the candidate, as the file is now: it may precompile the headers that the file includes.
     pub fn warm_up(&mut self, needs: &BuildNeeds) -> Result<(), Stop> {
         let request = self.candidate_request(self.options.kernel(), needs);
-        self.compiler.warm_up(&request)
+        self.compiler()?.warm_up(&request)
     }
 
     /// Builds the candidate. [`KernelBuilder::write_build`] writes the result's lines.
     pub fn candidate(&mut self, snapshot: &KernelSnapshot, needs: &BuildNeeds) -> Result<Built, Stop> {
         let request = self.candidate_request(snapshot.source(), needs);
-        self.compiler.build(&request)
+        self.compiler()?.build(&request)
     }
 
     /// Writes the compiler's messages, `build_s:` and what is known of the kernel's resources. Returns the image, or
@@ -104,8 +109,22 @@ impl KernelBuilder<'_> {
         let mut request = self.candidate_request(source, needs);
         // Its own folder takes the place of the candidate's, which is the first of the candidate's list.
         request.include_dirs = own_folder.into_iter().chain(self.options.include_dirs_of_problem()).collect();
-        let built = self.compiler.build(&request)?;
+        let built = self.compiler()?.build(&request)?;
         built.image.ok_or_else(|| Stop::Build("it does not build".into()))
+    }
+
+    /// Builds a peer that is a second kernel.cu, with the candidate's options.
+    pub fn peer(&mut self, source: &Path, needs: &BuildNeeds) -> Result<Image, Stop> {
+        let shown_as = self.options.as_shown(&source.display().to_string());
+        let mut request = self.candidate_request(source.to_owned(), needs);
+        let own_folder = source.parent().map(Path::to_owned);
+        request.include_dirs = own_folder.into_iter().chain(self.options.include_dirs_of_problem()).collect();
+        request.shown_as.clone_from(&shown_as);
+        let built = self.compiler()?.build(&request)?;
+        let errors = Report::read(&built.log);
+        let first = errors.diagnostics().iter().find(|found| found.severity == Severity::Error);
+        let why = first.map_or_else(String::new, |found| format!(": {}", found.message));
+        built.image.ok_or_else(|| Stop::Build(format!("{shown_as} does not build{why}")))
     }
 
     /// Builds a trusted source with this `lab_problem.h`, without the user's compiler options, which are for the candidate.
@@ -115,7 +134,7 @@ impl KernelBuilder<'_> {
         let needs = BuildNeeds { problem_header: header.to_owned(), ..BuildNeeds::default() };
         let mut request = self.request(source.to_owned(), shown_as.clone(), &needs);
         request.include_dirs = source.parent().map(Path::to_owned).into_iter().collect();
-        let built = self.compiler.build(&request)?;
+        let built = self.compiler()?.build(&request)?;
         built
             .image
             .ok_or_else(|| Stop::Problem(format!("{shown_as} does not build:\n{}", built.log.trim_end())))

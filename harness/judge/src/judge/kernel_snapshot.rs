@@ -1,17 +1,20 @@
-//! The copy of kernel.cu that is judged, while the user goes on editing the file.
+//! The copy of the kernel that is judged, while the user goes on editing the file.
 
 use crate::options::JudgeOptions;
 use crate::outcome::Stop;
 use crate::process::private_folder::PrivateFolder;
+use lab_protocol::Language;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Longest kernel.cu, in bytes. A kernel's source is small; a larger file is another file by mistake.
+/// Longest kernel, in bytes. A kernel's source is small; a larger file is another file by mistake.
 const MAX_BYTES: u64 = 8 << 20;
 
 /// A copy of the kernel in a temporary folder, which is removed with this value.
 pub struct KernelSnapshot {
     folder: PrivateFolder,
+    /// The copy's name, which says its language.
+    name: &'static str,
 }
 
 impl KernelSnapshot {
@@ -20,9 +23,18 @@ impl KernelSnapshot {
     /// Returns [`Stop::Build`] if the kernel is missing, unreadable, empty or larger than 8 MiB, and [`Stop::Lab`] if the copy
     /// cannot be written.
     pub fn take(options: &JudgeOptions, parent: &Path) -> Result<Self, Stop> {
-        let (kernel, shown_as) = (options.kernel(), options.shown_as());
+        Self::copy(&options.kernel(), &options.shown_as(), parent)
+    }
+
+    /// [`KernelSnapshot::take`] for another file than the candidate.
+    pub fn copy(kernel: &Path, shown_as: &str, parent: &Path) -> Result<Self, Stop> {
+        Self::copy_with(kernel, shown_as, parent, "")
+    }
+
+    /// [`KernelSnapshot::copy`] with further lines behind the last one.
+    pub fn copy_with(kernel: &Path, shown_as: &str, parent: &Path, lines: &str) -> Result<Self, Stop> {
         let unreadable = |e: io::Error| Stop::Build(format!("{shown_as} cannot be read: {e}"));
-        let meta = std::fs::metadata(&kernel).map_err(unreadable)?;
+        let meta = std::fs::metadata(kernel).map_err(unreadable)?;
         if !meta.is_file() {
             return Err(Stop::Build(format!("{shown_as} is not a file")));
         }
@@ -32,20 +44,22 @@ impl KernelSnapshot {
                 meta.len()
             )));
         }
-        let bytes = std::fs::read(&kernel).map_err(unreadable)?;
+        let mut bytes = std::fs::read(kernel).map_err(unreadable)?;
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return Err(Stop::Build(format!("{shown_as} is empty")));
         }
+        bytes.extend_from_slice(lines.as_bytes());
         let lab = |e: io::Error| {
             Stop::Lab(format!("the copy of {shown_as} in {} cannot be written: {e}", parent.display()))
         };
         let folder = PrivateFolder::new_in(parent).map_err(lab)?;
-        std::fs::write(folder.path().join("kernel.cu"), bytes).map_err(lab)?;
-        Ok(KernelSnapshot { folder })
+        let name = Language::of(kernel).kernel_name();
+        std::fs::write(folder.path().join(name), bytes).map_err(lab)?;
+        Ok(KernelSnapshot { folder, name })
     }
 
-    /// The file that is built.
+    /// The file that is built, or executed if it is Python.
     pub fn source(&self) -> PathBuf {
-        self.folder.path().join("kernel.cu")
+        self.folder.path().join(self.name)
     }
 }

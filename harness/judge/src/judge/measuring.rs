@@ -13,7 +13,7 @@ use crate::measure::plan::{LEAST_BLOCKS, Plan, SoFar};
 use crate::measure::summarise;
 use crate::outcome::{Correctness, Stop};
 use crate::probe::bounds;
-use crate::problem::{CHECKED_LAUNCHES, Problem, ProblemContext, Timed, WorkerRole};
+use crate::problem::{CHECKED_LAUNCHES, Problem, ProblemContext, Timed, WorkerFor, WorkerRole};
 use crate::worker::{ModuleId, Worker};
 use lab_protocol::report::Writer;
 use lab_stats::speed::Speed;
@@ -185,7 +185,7 @@ impl Measuring<'_> {
             // The old worker ends before the new one starts, so that it holds no device memory.
             drop(fresh.take());
             number += 1;
-            let mut next = (cx.spawn_worker)()?;
+            let mut next = (cx.spawn_worker)(WorkerFor::Candidate)?;
             let module = next.load(image)?;
             let timed = problem.set_up(cx, &mut next, module, WorkerRole::Fresh(number))?;
             timed_worker = TimedWorker::new(timed, &mut next, self.incumbent.as_ref())?;

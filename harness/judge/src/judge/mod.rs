@@ -5,6 +5,8 @@
 //! |---|---|
 //! | `run` | one run from the first line to the verdict |
 //! | `run_environment` | what stays the same for a whole run |
+//! | `candidate` | building or loading the candidate while the incumbent runs |
+//! | `sealed_check` | further sealed inputs before a keep |
 //! | `race_check` | the race detector beside a run on the cpu device |
 //! | `checking` | `lab check`: the kernel under each tool |
 //! | `probing` | `lab probe`: what the device can do |
@@ -12,13 +14,16 @@
 //! | `start_signal` | the signal that such a judge waits for |
 //! | `incumbent` | the kernel in HEAD, ready to be timed beside the candidate |
 //! | `measuring` | the timed launches and the verdict on speed |
+//! | `peers` | other implementations of the problem, timed beside the candidate |
 //! | `discipline` | the timed launches of `lab bench`: a fixed number, of the candidate alone |
 //! | `kernel_builder` | what the compiler process is asked to build |
 //! | `kernel_snapshot` | the copy of kernel.cu that is judged |
+//! | `launch_lines` | the lines about launches |
 //! | `device_access` | waiting until the GPU is free |
 //! | `confinement` | the sandbox of the children |
 //! | `processes` | starting the children, the cache folder |
 
+mod candidate;
 mod checking;
 mod confinement;
 mod device_access;
@@ -26,12 +31,15 @@ mod discipline;
 mod incumbent;
 mod kernel_builder;
 mod kernel_snapshot;
+mod launch_lines;
 mod measuring;
+mod peers;
 pub mod probing;
 mod processes;
 mod race_check;
 mod run;
 mod run_environment;
+mod sealed_check;
 mod standby;
 mod start_signal;
 #[cfg(test)]
@@ -41,8 +49,8 @@ use crate::options::JudgeOptions;
 use crate::outcome::{Correctness, Stop};
 use crate::process::private_folder;
 use crate::sink::SharedSink;
-use lab_protocol::report::{Stage, Writer};
-use lab_protocol::{Exit, console};
+use lab_protocol::report::{Report, Stage, Writer};
+use lab_protocol::{Exit, Language, console};
 use lab_system::{descendants, lifetime};
 pub use processes::remove_unused;
 use std::io::{self, Write};
@@ -80,12 +88,15 @@ pub fn judge(options: JudgeOptions, sink: impl Write + Send + 'static) -> Exit {
 
 /// Writes the last lines of a run and returns its exit code.
 fn write_verdict(options: &JudgeOptions, verdict: Result<Correctness, Stop>, out: &mut Writer) -> Exit {
+    // A source that cannot be read was refused already; then there is no launch that failed.
+    let source = || std::fs::read_to_string(options.kernel()).unwrap_or_default();
+    let verdict = verdict.map_err(|stop| crate::source_place::with_line(stop, &source()));
     let written = match &verdict {
         Ok(Correctness::Pass) => out.line("correctness", "pass"),
         Ok(Correctness::Fail) => out.line("correctness", "fail"),
         Err(stop) => write_fault(out, stop)
             .and_then(|()| write_place(options, out, stop))
-            .and_then(|()| write_stopped(out, &options.as_shown(&stop.to_string()))),
+            .and_then(|()| write_stopped(out, &options.as_shown(&of_the_kernel(options, stop)))),
     };
     if written.and_then(|()| out.stage(Stage::Done)).is_err() {
         // The reader of stdout is gone. The exit code is all that is left to say.
@@ -120,10 +131,28 @@ fn write_place(options: &JudgeOptions, out: &mut Writer, stop: &Stop) -> io::Res
     }
 }
 
+/// The text of a stop with the path that is shown for a source in Python, whose copy has its usual name.
+fn of_the_kernel(options: &JudgeOptions, stop: &Stop) -> String {
+    let text = stop.to_string();
+    match stop {
+        Stop::Build(_) | Stop::Crash(_) if options.language() == Language::Python => {
+            let (name, shown) = (Language::Python.kernel_name(), options.shown_as());
+            let of_line = |line: &str| match line.strip_prefix(name) {
+                Some(rest) if rest.starts_with(':') => format!("{shown}{rest}"),
+                _ => line.replace(&format!("File \"{name}\""), &format!("File \"{shown}\"")),
+            };
+            text.lines().map(of_line).collect::<Vec<_>>().join("\n")
+        }
+        _ => text,
+    }
+}
+
 /// Writes the first line of `reason` as `stopped:`. A reason of several lines is written as log text before it.
 fn write_stopped(out: &mut Writer, reason: &str) -> io::Result<()> {
     let first = reason.lines().next().unwrap_or("");
-    if first != reason {
+    // A message of an interpreter names its line.
+    let has_place = !Report::read(first).diagnostics().is_empty();
+    if first != reason || has_place {
         out.text(reason)?;
     }
     out.line("stopped", first.trim_end_matches(':'))

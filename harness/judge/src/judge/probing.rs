@@ -16,8 +16,8 @@ use crate::sink::SharedSink;
 use crate::telemetry::TelemetryMonitor;
 use crate::worker::Worker;
 use lab_device::DeviceInfo;
-use lab_protocol::console;
 use lab_protocol::report::Writer;
+use lab_protocol::{Language, console};
 use lab_system::lifetime;
 use std::io;
 use std::path::Path;
@@ -57,7 +57,7 @@ fn try_probe_ahead(
     start: &mut StartSignal,
 ) -> Result<Result<Option<DeviceFigures>, String>, Stop> {
     let Some(_access) = env.access.try_get(DeviceUse::Measuring)? else { return Ok(Ok(None)) };
-    let mut worker = start_worker(env.options, env.target, env.sink)?.ready()?;
+    let mut worker = start_worker(env.options, Language::Cuda, env.target, env.sink)?.ready()?;
     env.telemetry.start();
     let figures = build_and_measure(builder, &mut worker, env.cache_dir, &mut || start.received());
     let disturbed = disturbances(&env.telemetry);
@@ -87,10 +87,14 @@ pub fn probe(options: &JudgeOptions) -> Result<Probed, Stop> {
     let cache_dir = cache_dir(options)?;
     let target = lab_device::resolve(options.device);
     let compiler = start_compiler(options, target, &sink)?;
-    let mut worker = start_worker(options, target, &sink)?.ready()?;
+    let mut worker = start_worker(options, Language::Cuda, target, &sink)?.ready()?;
     let device = worker.info().clone();
-    let mut builder =
-        KernelBuilder { compiler, options, cache_dir: &cache_dir, arch: arch(options, &device) };
+    let mut builder = KernelBuilder {
+        compiler: Some(compiler),
+        options,
+        cache_dir: &cache_dir,
+        arch: arch(options, &device),
+    };
     let telemetry = TelemetryMonitor::open(&device)?;
     let _access = DeviceAccess::of(&device, &cache_dir).wait(DeviceUse::Measuring, &mut sink.writer())?;
     telemetry.start();

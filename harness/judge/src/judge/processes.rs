@@ -10,8 +10,8 @@ use crate::sync::lock;
 use crate::worker::{StartingWorker, Worker};
 use lab_device::sandbox::SandboxState;
 use lab_device::{DeviceInfo, FolderTrust};
-use lab_protocol::Target;
 use lab_protocol::report::Writer;
+use lab_protocol::{Language, Target};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -29,19 +29,44 @@ pub fn start_compiler(options: &JudgeOptions, target: Target, sink: &SharedSink)
     )
 }
 
-/// Starts a worker process. What the kernel prints is written behind `| `.
+/// Starts a worker process for code in this language. What the code prints is written behind `| `.
 pub fn start_worker(
     options: &JudgeOptions,
+    language: Language,
     target: Target,
     sink: &SharedSink,
 ) -> Result<StartingWorker, Stop> {
-    let forward = as_kernel_output(sink.writer());
-    Worker::start(&options.worker, target, options.time_limit, &cache_dir(options)?, forward)
+    start_worker_with(options, language, target, as_kernel_output(sink.writer()))
 }
 
-/// What holds back both children of a run: the weaker of the two.
-pub fn sandbox_of(worker: &Worker, compiler: &Compiler) -> SandboxState {
-    let states = [worker.sandbox(), compiler.sandbox()].into_iter().flatten().cloned();
+/// [`start_worker`] for a kernel that is not the candidate: what it prints is dropped, because in run.log it would look like the
+/// candidate's output.
+pub fn start_worker_quietly(
+    options: &JudgeOptions,
+    language: Language,
+    target: Target,
+) -> Result<StartingWorker, Stop> {
+    start_worker_with(options, language, target, Arc::new(|_: &str| {}))
+}
+
+/// [`start_worker`] with another place for what the code prints.
+fn start_worker_with(
+    options: &JudgeOptions,
+    language: Language,
+    target: Target,
+    forward: LineSink,
+) -> Result<StartingWorker, Stop> {
+    let (cache_dir, limit) = (cache_dir(options)?, options.time_limit);
+    match language {
+        Language::Cuda => Worker::start(&options.worker, target, limit, &cache_dir, forward),
+        Language::Python => Worker::start_python(&options.interpreter(), target, limit, &cache_dir, forward),
+    }
+}
+
+/// What holds back the children of a run: the weaker of the two, if there is a compiler.
+pub fn sandbox_of(worker: &Worker, compiler: Option<&Compiler>) -> SandboxState {
+    let of_compiler = compiler.and_then(Compiler::sandbox);
+    let states = [worker.sandbox(), of_compiler].into_iter().flatten().cloned();
     let missing = || SandboxState::None { why: "the worker is not confined".into() };
     states.reduce(SandboxState::and).unwrap_or_else(missing)
 }

@@ -17,7 +17,7 @@ use crate::sink::SharedSink;
 use crate::worker::Worker;
 use lab_device::DeviceInfo;
 use lab_protocol::report::Writer;
-use lab_protocol::{Target, Tool};
+use lab_protocol::{Language, Target, Tool};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -48,14 +48,15 @@ pub struct RunningRaceCheck {
 }
 
 impl RaceCheck {
-    /// Starts the compiler's process. `None` on a GPU, where compute-sanitizer's racecheck takes seconds: `lab check` runs it.
+    /// Starts the compiler's process. `None` on a GPU, where compute-sanitizer's racecheck takes seconds: `lab check` runs it. `None`
+    /// for a kernel in Python, which has no threads of a block.
     pub fn new(
         options: &JudgeOptions,
         device: &DeviceInfo,
         cache_dir: &Path,
         seed: u64,
     ) -> Result<Option<RaceCheck>, Stop> {
-        if !device.emulated || options.held_out {
+        if !device.emulated || options.held_out || options.language() == Language::Python {
             return Ok(None);
         }
         let mut options = options.clone();
@@ -75,7 +76,7 @@ impl RaceCheck {
         let needs = problem.build_needs(&case.device);
         let mut builder = case.builder(compiler);
         builder.warm_up(&needs)?;
-        let compiler = builder.compiler;
+        let compiler = builder.compiler.ok_or_else(|| Stop::Lab("the compiler process has ended".into()))?;
         Ok(RaceCheck { compiler, case })
     }
 
@@ -98,7 +99,7 @@ impl RaceCheck {
 impl RaceCase {
     fn builder(&self, compiler: Compiler) -> KernelBuilder<'_> {
         let arch = arch(&self.options, &self.device);
-        KernelBuilder { compiler, options: &self.options, cache_dir: &self.cache_dir, arch }
+        KernelBuilder { compiler: Some(compiler), options: &self.options, cache_dir: &self.cache_dir, arch }
     }
 
     /// Builds the kernel, launches the small case, and returns the races.
@@ -127,7 +128,7 @@ impl RaceCase {
             seed_is_fixed: self.options.seed.is_some(),
             out: &mut sink.writer(),
             figures: None,
-            spawn_worker: &mut || Err(Stop::Lab("the race detector starts no further worker".into())),
+            spawn_worker: &mut |_| Err(Stop::Lab("the race detector starts no further worker".into())),
             build: &mut |_, _| Err(Stop::Lab("the race detector builds no reference".into())),
         };
         watched.find(&mut *problem, &mut cx, worker.ready()?)

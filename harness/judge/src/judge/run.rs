@@ -3,38 +3,38 @@
 //! Without standby the candidate is built first, because most failures are found there. On standby everything that does not
 //! depend on the candidate is done before the start signal.
 
+use super::candidate::CandidateBuild;
 use super::confinement;
 use super::device_access::{DeviceAccess, PATIENCE_OF_BENCH};
 use super::discipline;
 use super::incumbent::{self, Incumbent};
 use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
+use super::launch_lines::write_launches;
 use super::measuring::{self, Candidate};
+use super::peers;
 use super::probing;
 use super::processes::{arch, auto_caveat, cache_dir, sandbox_of, start_compiler, start_worker};
 use super::race_check::RaceCheck;
 use super::run_environment::RunEnvironment;
+use super::sealed_check::{SealedCheck, random_seed};
 use super::start_signal::StartSignal;
-use crate::compiler::SNAPSHOTS;
+use crate::compiler::{Compiler, SNAPSHOTS};
 use crate::device_lock::DeviceUse;
 use crate::measure::plan::Trials;
 use crate::options::JudgeOptions;
 use crate::outcome::{Correctness, Stop};
 use crate::probe;
-use crate::problem::{self, BuildNeeds, HeldOutUse, Problem};
+use crate::problem::{self, Problem};
 use crate::sink::SharedSink;
 use crate::telemetry::TelemetryMonitor;
-use crate::worker::{Launched, LaunchedKernel, ModuleId, Worker};
-use lab_device::{Built, DeviceInfo, Occupancy};
+use crate::worker::{ModuleId, Worker};
+use lab_device::DeviceInfo;
+use lab_protocol::Language;
 use lab_protocol::report::{JudgedWorkloads, Report, Severity, Stage, Writer};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-/// How long the incumbent runs, at most, while the candidate builds. The clocks are up after some milliseconds and stay up for
-/// seconds. A launch that lasts longer than the build delays the verdict.
-const RAISE_CLOCKS_FOR: Duration = Duration::from_millis(150);
 
 /// The name of the header that the judge makes of problem.toml.
 const PROBLEM_HEADER: &str = "lab_problem.h";
@@ -50,12 +50,19 @@ pub fn run(
     let mut problem = problem::open(&options.folder)?;
     problem.use_workloads(options.when);
     out.line("problem", problem.name())?;
+    let (language, reference) = (options.language(), problem.reference());
+    if let Some(why) = problem.refuses(language) {
+        return Err(Stop::Problem(why));
+    }
+    confinement::require_trust_for_python(options, reference)?;
     let cache_dir = cache_dir(options)?;
     let target = lab_device::resolve(options.device);
 
-    // The compiler loads its libraries while the worker opens its device.
-    let compiler = start_compiler(options, target, sink)?;
-    let starting = start_worker(options, target, sink)?;
+    // The compiler loads its libraries while the worker opens its device. Where all is Python, nothing is compiled.
+    let compiled_peer = options.peers && problem.peers().iter().any(|peer| peer.language() == Language::Cuda);
+    let compiles = language == Language::Cuda || reference == Some(Language::Cuda) || compiled_peer;
+    let compiler = compiles.then(|| start_compiler(options, target, sink)).transpose()?;
+    let starting = start_worker(options, language, target, sink)?;
     let mut incumbent_state = incumbent::start(options, target);
     let mut worker = starting.ready()?;
     let device = worker.info().clone();
@@ -65,8 +72,13 @@ pub fn run(
     if let Some(caveat) = auto_caveat(options.device) {
         out.caveat(caveat)?;
     }
-    out.line("compiler", builder.compiler.version()?)?;
-    confinement::declare(options, &device, &sandbox_of(&worker, &builder.compiler), out)?;
+    if let Some(compiler) = &mut builder.compiler {
+        out.line("compiler", compiler.version()?)?;
+    }
+    if language == Language::Python {
+        out.line("python", options.interpreter())?;
+    }
+    confinement::declare(options, &device, &sandbox_of(&worker, builder.compiler.as_ref()), out)?;
     let seed = options.seed.unwrap_or_else(random_seed);
     out.line("seed", seed)?;
     let needs = problem.build_needs(&device);
@@ -86,7 +98,9 @@ pub fn run(
     if let Some(start) = start {
         // If somebody waits already, the build without precompiled headers is sooner done.
         if !start.received() {
-            builder.warm_up(&needs)?;
+            if language == Language::Cuda {
+                builder.warm_up(&needs)?;
+            }
             race_check = race_check.map(RaceCheck::warm_up).transpose()?;
         }
         env.prepare(problem, &mut builder, out, &mut worker)?;
@@ -97,14 +111,16 @@ pub fn run(
                 incumbent = incumbent_state.set_up(&env, problem, &mut builder, &needs, out);
             }
         }
-        if env.figures.is_none() {
+        // The probe is compiled.
+        if env.figures.is_none() && builder.compiler.is_some() {
             env.figures = probing::probe_ahead(&env, &mut builder, out, start)?;
         }
         env.with_context(&mut builder, out, |cx| problem.prepare_held_out(cx, &mut || !start.received()))?;
         start.wait();
         sink.clock.restart();
         let races_alive = race_check.as_mut().is_none_or(RaceCheck::is_alive);
-        if !(worker.is_alive() && builder.compiler.is_alive() && races_alive) {
+        let compiler_alive = builder.compiler.as_mut().is_none_or(Compiler::is_alive);
+        if !(worker.is_alive() && compiler_alive && races_alive) {
             // Something outside ended a child while this judge waited. The candidate did not run yet, so start over.
             return self::run(options, sink, None);
         }
@@ -112,21 +128,31 @@ pub fn run(
     }
     let snapshot = Arc::new(KernelSnapshot::take(options, &cache_dir.join(SNAPSHOTS))?);
     let race_check = race_check.map(|check| check.start(snapshot.clone())).transpose()?;
-    let built = env.build(&mut builder, &snapshot, &needs, &mut incumbent, out)?;
-    if built.image.is_none() && fails_in_problem_header(&built.log) && !on_standby {
-        // The header is made of problem.toml. If reference.cu does not build with it either, problem.toml is wrong.
-        if let Err(stop) = env.prepare(problem, &mut builder, out, &mut worker) {
-            out.text(&built.log)?;
-            return Err(stop);
+    let candidate = CandidateBuild { env: &env, builder: &mut builder, incumbent: &mut incumbent };
+    let (image, loaded) = match language {
+        Language::Cuda => {
+            let built = candidate.build(&snapshot, &needs, out)?;
+            if built.image.is_none() && fails_in_problem_header(&built.log) && !on_standby {
+                // The header is made of problem.toml. If reference.cu does not build with it either, problem.toml is wrong.
+                if let Err(stop) = env.prepare(problem, &mut builder, out, &mut worker) {
+                    out.text(&built.log)?;
+                    return Err(stop);
+                }
+            }
+            let image = builder.write_build(built, out)?;
+            KernelBuilder::write_image(&image, out)?;
+            (image.path, None)
         }
-    }
-    let image = builder.write_build(built, out)?;
-    KernelBuilder::write_image(&image, out)?;
+        Language::Python => {
+            let module = candidate.load(&snapshot, &mut worker, out)?;
+            (snapshot.source(), Some(module))
+        }
+    };
     if !on_standby {
         env.prepare(problem, &mut builder, out, &mut worker)?;
     }
     out.stage(Stage::Verify)?;
-    let module = worker.load(&image.path)?;
+    let module = loaded.map_or_else(|| worker.load(&image), Ok)?;
     let mut verdict = env.verify(problem, &mut builder, out, &mut worker, module)?;
     if let Some(JudgedWorkloads { judged, of, when }) = problem.judged_workloads() {
         out.line("workloads", format_args!("{judged} of={of} when={when}"))?;
@@ -155,8 +181,10 @@ pub fn run(
     }
     out.stage(Stage::Measure)?;
     if let Some(asked) = options.discipline {
-        let candidate = Candidate { problem, worker: &mut worker, module, image: &image.path };
-        return env.measure_by(asked, candidate, &mut builder, out);
+        let candidate = Candidate { problem, worker: &mut worker, module, image: &image };
+        let verdict = env.measure_by(asked, candidate, &mut builder, out)?;
+        let candidate = Candidate { problem, worker: &mut worker, module, image: &image };
+        return env.beside_peers(verdict, candidate, &mut builder, out);
     }
     if incumbent.is_none() {
         let _access = env.access.wait(DeviceUse::Launching, out)?;
@@ -165,58 +193,11 @@ pub fn run(
     if let Some(caveat) = incumbent_state.caveat() {
         out.caveat(caveat)?;
     }
-    let candidate = Candidate { problem, worker: &mut worker, module, image: &image.path };
-    env.measure(candidate, &mut builder, out, &mut incumbent)
-}
-
-/// A check on sealed inputs, after its first part.
-struct SealedCheck<'a, 'b> {
-    env: &'a mut RunEnvironment<'b>,
-    builder: &'a mut KernelBuilder<'b>,
-    worker: &'a mut Worker,
-    module: ModuleId,
-}
-
-impl SealedCheck<'_, '_> {
-    /// Checks the kernel on as many sealed sets of inputs as the options ask for, and writes `sealed_runs:` if the problem
-    /// does not count them itself. Ends with the first set that fails.
-    fn check_again(
-        &mut self,
-        held_out: HeldOutUse,
-        mut verdict: Correctness,
-        out: &mut Writer,
-    ) -> Result<Correctness, Stop> {
-        let mut done = held_out.sets_in_a_check;
-        while verdict == Correctness::Pass && done < self.env.options.sealed {
-            self.env.seed = random_seed();
-            out.line("seed", self.env.seed)?;
-            let mut problem = problem::open(&self.env.options.folder)?;
-            problem.use_held_out_inputs(self.env.seed, 1)?;
-            verdict = self.check(&mut *problem, out)?;
-            done += 1;
-        }
-        if !held_out.times_them {
-            out.line("sealed_runs", done)?;
-        }
-        Ok(verdict)
-    }
-
-    /// Opens the problem with the workloads of a save, draws their values anew, and checks the kernel on them. Timed launches
-    /// are to use them.
-    fn check_workloads(&mut self, out: &mut Writer) -> Result<(Box<dyn Problem>, Correctness), Stop> {
-        self.env.seed = random_seed();
-        out.line("seed", self.env.seed)?;
-        let mut problem = problem::open(&self.env.options.folder)?;
-        problem.use_workloads(self.env.options.when);
-        let verdict = self.check(&mut *problem, out)?;
-        Ok((problem, verdict))
-    }
-
-    fn check(&mut self, problem: &mut dyn Problem, out: &mut Writer) -> Result<Correctness, Stop> {
-        self.env.prepare(problem, self.builder, out, self.worker)?;
-        out.stage(Stage::Verify)?;
-        self.env.verify(problem, self.builder, out, self.worker, self.module)
-    }
+    let candidate = Candidate { problem, worker: &mut worker, module, image: &image };
+    let verdict = env.measure(candidate, &mut builder, out, &mut incumbent)?;
+    drop(incumbent);
+    let candidate = Candidate { problem, worker: &mut worker, module, image: &image };
+    env.beside_peers(verdict, candidate, &mut builder, out)
 }
 
 /// Whether the compiler found an error in the header that the judge made of problem.toml.
@@ -237,61 +218,8 @@ fn write_device(device: &DeviceInfo, out: &mut Writer) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes `launch:` for the first launch of the statement, `launch_2:` and so on for the others of a list, and for a list
-/// `launch_list:` with the number of its launches and its scratch buffer.
-fn write_launches(launched: &Launched, out: &mut Writer) -> io::Result<()> {
-    let Launched { kernels, is_list, scratch_bytes, zeroed } = launched;
-    if *is_list {
-        let scratch = match (scratch_bytes, zeroed) {
-            (0, _) => "none",
-            (_, true) => "zeroed",
-            (_, false) => "unset",
-        };
-        let launches = kernels.len();
-        out.line("launch_list", format_args!("{launches} scratch_bytes={scratch_bytes} scratch={scratch}"))?;
-    }
-    for (number, kernel) in (1..).zip(kernels) {
-        let key = if number == 1 { "launch".to_owned() } else { format!("launch_{number}") };
-        write_launch(&key, kernel, *is_list, out)?;
-    }
-    Ok(())
-}
-
-/// Writes the shape of a launch, and the occupancy in percent of a multiprocessor's threads.
-fn write_launch(key: &str, kernel: &LaunchedKernel, is_list: bool, out: &mut Writer) -> io::Result<()> {
-    let LaunchedKernel { entry, shape, occupancy, maps } = kernel;
-    let by = |e: [u32; 3]| format!("{}x{}x{}", e[0], e[1], e[2]);
-    let mut line = format!("{} block={}", by(shape.grid), by(shape.block));
-    line.push_str(&format!(" shared_bytes={}", shape.shared_bytes));
-    if shape.cooperative {
-        line.push_str(" cooperative=yes");
-    }
-    if shape.has_clusters() {
-        line.push_str(&format!(" cluster={}", by(shape.cluster)));
-    }
-    if *maps > 0 {
-        line.push_str(&format!(" tensor_maps={maps}"));
-    }
-    if is_list {
-        line.push_str(&format!(" entry={entry}"));
-    }
-    if let Some(Occupancy { blocks_per_sm, threads_per_sm }) = occupancy.filter(|r| r.threads_per_sm > 0) {
-        // In f64: the product of three extents that the kernel chose may overflow an integer.
-        let threads: f64 = shape.block.map(f64::from).iter().product::<f64>() * f64::from(blocks_per_sm);
-        let occupancy = threads / f64::from(threads_per_sm) * 100.0;
-        line.push_str(&format!(" blocks_per_sm={blocks_per_sm} occupancy={occupancy:.0}"));
-    }
-    out.line(key, line)
-}
-
-/// A random seed, from the standard library's source of random hash keys.
-fn random_seed() -> u64 {
-    use std::hash::{BuildHasher, RandomState};
-    RandomState::new().hash_one("seed")
-}
-
 impl RunEnvironment<'_> {
-    fn prepare(
+    pub fn prepare(
         &self,
         problem: &mut dyn Problem,
         builder: &mut KernelBuilder,
@@ -321,42 +249,7 @@ impl RunEnvironment<'_> {
         self.with_context(builder, out, |cx| problem.draw_ahead(cx, worker, &mut is_idle))
     }
 
-    /// Builds the candidate. Meanwhile the incumbent runs for a short while: that raises the GPU's clocks and gives a fresh
-    /// `incumbent_sps:`. An incumbent that fails here is dropped with a caveat.
-    fn build(
-        &self,
-        builder: &mut KernelBuilder,
-        snapshot: &KernelSnapshot,
-        needs: &BuildNeeds,
-        incumbent: &mut Option<Incumbent>,
-        out: &mut Writer,
-    ) -> Result<Built, Stop> {
-        // A build never waits for the device, so the incumbent runs only if the device is free now.
-        let access = self.access.try_get(DeviceUse::Launching)?;
-        let Some(running) = incumbent.as_mut().filter(|_| access.is_some()) else {
-            return builder.candidate(snapshot, needs);
-        };
-        let (built, turns) = std::thread::scope(|scope| {
-            let building = scope.spawn(|| builder.candidate(snapshot, needs));
-            let began = Instant::now();
-            let turns = running.run_while(|| !building.is_finished() && began.elapsed() < RAISE_CLOCKS_FOR);
-            (building.join(), turns)
-        });
-        match turns {
-            Ok(turns) => {
-                if let Some(rate) = running.throughput(&turns) {
-                    out.line("incumbent_sps", problem::in_digits(&rate, 1))?;
-                }
-            }
-            Err(reason) => {
-                *incumbent = None;
-                out.caveat(incumbent::no_comparison(&reason))?;
-            }
-        }
-        built.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    }
-
-    fn verify(
+    pub fn verify(
         &self,
         problem: &mut dyn Problem,
         builder: &mut KernelBuilder,
@@ -390,6 +283,20 @@ impl RunEnvironment<'_> {
             let mut ended = |out: &mut Writer| self.telemetry.write(out);
             measuring::measure(cx, &self.options.plan, candidate, incumbent, &mut ended)
         })
+    }
+
+    /// Times the candidate beside the problem's peers, if it passed and they were asked for.
+    fn beside_peers(
+        &self,
+        verdict: Correctness,
+        candidate: Candidate,
+        builder: &mut KernelBuilder,
+        out: &mut Writer,
+    ) -> Result<Correctness, Stop> {
+        if verdict == Correctness::Fail || !self.options.peers {
+            return Ok(verdict);
+        }
+        peers::measure(self, builder, candidate, out)
     }
 
     /// Measures the candidate alone, by the discipline of `lab bench`.

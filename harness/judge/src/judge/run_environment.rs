@@ -5,7 +5,7 @@ use super::kernel_builder::KernelBuilder;
 use super::processes::start_worker;
 use crate::options::JudgeOptions;
 use crate::probe::DeviceFigures;
-use crate::problem::ProblemContext;
+use crate::problem::{ProblemContext, WorkerFor};
 use crate::sink::SharedSink;
 use crate::telemetry::TelemetryMonitor;
 use lab_device::DeviceInfo;
@@ -43,7 +43,13 @@ impl RunEnvironment<'_> {
             seed: self.seed,
             seed_is_fixed: self.options.seed.is_some(),
             out,
-            spawn_worker: &mut || start_worker(self.options, self.target, self.sink)?.ready(),
+            spawn_worker: &mut |wanted| {
+                let language = match wanted {
+                    WorkerFor::Candidate => self.options.language(),
+                    WorkerFor::Reference(language) => language,
+                };
+                start_worker(self.options, language, self.target, self.sink)?.ready()
+            },
             build: &mut |source, header| builder.reference(source, header),
         })
     }

@@ -218,6 +218,7 @@ impl Probe<'_> {
             dims: bytemuck::cast_slice(&[self.sizes.grid, block]).to_vec(),
             order: ExecutionOrder::Forward,
             tensors: Vec::new(),
+            parameters: Vec::new(),
             scratch: SCRATCH_NAME.into(),
         })
     }

@@ -6,10 +6,10 @@ use crate::probe::DeviceFigures;
 use crate::probe::bounds::Demand;
 use crate::worker::{ModuleId, Worker};
 use lab_device::DeviceInfo;
-use lab_protocol::When;
 use lab_protocol::report::{JudgedWorkloads, Measure, Writer};
+use lab_protocol::{Language, When};
 use lab_stats::aggregate::Aggregate;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What a problem needs of the build.
 #[derive(Clone, Debug, Default)]
@@ -34,10 +34,19 @@ pub struct ProblemContext<'a> {
     pub seed_is_fixed: bool,
     /// Takes the result lines.
     pub out: &'a mut Writer,
-    /// Starts a further worker on the same device, for a reference that runs there.
-    pub spawn_worker: &'a mut dyn FnMut() -> Result<Worker, Stop>,
+    /// Starts a further worker on the same device.
+    pub spawn_worker: &'a mut dyn FnMut(WorkerFor) -> Result<Worker, Stop>,
     /// Builds a second source, as a `reference.cu`, with this `lab_problem.h`.
     pub build: &'a mut dyn FnMut(&Path, &str) -> Result<lab_device::Image, Stop>,
+}
+
+/// What a further worker is to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkerFor {
+    /// The candidate.
+    Candidate,
+    /// A reference in this language.
+    Reference(Language),
 }
 
 /// Something to compute. The judge calls the methods in this order, each once in a run. On standby, the judge calls
@@ -51,6 +60,24 @@ pub trait Problem {
     /// How many workloads [`Problem::verify`] judged. `None` if the problem has no workloads to choose from, or the check
     /// ended before its last one.
     fn judged_workloads(&self) -> Option<JudgedWorkloads> {
+        None
+    }
+    /// Other implementations of the problem that the candidate may be timed beside.
+    fn peers(&self) -> &[PeerSpec] {
+        &[]
+    }
+    /// The names of the kernels that a source must have.
+    fn entries(&self) -> Vec<String> {
+        Vec::new()
+    }
+    /// Makes the timed launches run as one CUDA graph, or one after the other. Called before every method that times.
+    fn use_graph(&mut self, _graph: bool) {}
+    /// The language of the problem's reference; `None` if the lab itself computes what is expected.
+    fn reference(&self) -> Option<Language> {
+        None
+    }
+    /// Why the problem judges no kernel in this language; `None` if it does.
+    fn refuses(&self, _language: Language) -> Option<String> {
         None
     }
     /// What the compiler needs besides the source.
@@ -124,6 +151,50 @@ pub trait Problem {
         module: ModuleId,
         folder: &Path,
     ) -> Result<(), Stop>;
+}
+
+/// Another implementation of a problem: a function of a Python file, or a second kernel.cu.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerSpec {
+    /// As problem.toml names it; without blanks.
+    pub name: String,
+    /// The file, relative to the problem's folder.
+    pub source: PathBuf,
+    /// The function of a Python file; `None` of a kernel.cu, which has the problem's entries.
+    pub function: Option<String>,
+    /// Whether its timed launches run as one CUDA graph, where the device has graphs.
+    pub graph: bool,
+}
+
+impl PeerSpec {
+    /// The language of its source.
+    pub fn language(&self) -> Language {
+        Language::of(&self.source)
+    }
+
+    /// What its source says about the function, in one line; empty of a kernel.cu. A function of one statement is that
+    /// statement.
+    pub fn call(&self, source: &str) -> String {
+        let Some(function) = &self.function else { return String::new() };
+        let head = format!("def {function}(");
+        let mut lines = source.lines().skip_while(|line| !line.starts_with(&head));
+        // The head may go on over several lines, up to the colon that ends it.
+        let ends_head = |line: &&str| !line.split('#').next().unwrap_or_default().trim_end().ends_with(':');
+        let mut rest = lines.by_ref().skip_while(ends_head);
+        rest.next();
+        let inside = |line: &&str| line.is_empty() || line.starts_with([' ', '\t']);
+        let body: Vec<&str> =
+            rest.take_while(inside).map(str::trim).filter(|line| !line.is_empty()).collect();
+        let mut body = body.join("\n");
+        for quote in ["\"\"\"", "'''"] {
+            let documented = body.strip_prefix(quote).and_then(|rest| rest.split_once(quote));
+            if let Some((_, code)) = documented {
+                body = code.trim_start().to_owned();
+            }
+        }
+        let said = body.lines().map(str::trim).filter(|line| !line.starts_with('#'));
+        said.collect::<Vec<_>>().join("; ")
+    }
 }
 
 /// What a check on held-out inputs covers.

@@ -73,20 +73,20 @@ impl Child {
         environment: &[(OsString, OsString)],
         forward: LineSink,
     ) -> io::Result<(Child, UnixStream)> {
-        let (ours, theirs) = UnixStream::pair()?;
         let mut command = Command::new(&program.path);
-        command
-            .arg0("lab")
-            .args(&program.args)
-            .envs(environment.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::from(OwnedFd::from(theirs)))
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.arg0("lab").args(&program.args).envs(environment.iter().map(|(name, value)| (name, value)));
+        Self::spawn(&mut command, forward)
+    }
+
+    /// [`Child::start`] of this command, whose stdin, stdout and stderr are set here.
+    pub fn spawn(command: &mut Command, forward: LineSink) -> io::Result<(Child, UnixStream)> {
+        let (ours, theirs) = UnixStream::pair()?;
+        command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Where this repository is, is nothing that a kernel needs to know.
         command.env_remove("PWD").env_remove("OLDPWD");
         // What the user's shell holds open is not the child's.
         lab_device::sandbox::keep_descriptors();
-        let mut group = ChildGroup::spawn(&mut command)?;
+        let mut group = ChildGroup::spawn(command)?;
         let leader = group.leader();
         let (open, streams_open) = channel::<()>();
         let pipes = [

@@ -1,17 +1,18 @@
 //! The judge's client for a worker: sends requests, waits for answers up to a limit, and says what went wrong.
 
 use super::images::Images;
-use super::left_behind::WorkerTasks;
+use super::left_behind::{Threads, WorkerTasks};
 use super::link::{Link, Operation};
-use super::messages::{SandboxRequest, WorkerReply, WorkerRequest, missing_text};
-use super::{Breach, BufferId, Launch, Launched, ModuleId, WatchingTool, serve};
+use super::messages::{SandboxRequest, WorkerReply, WorkerRequest, missing_function, missing_text};
+use super::python::{Interpreter, NO_SANDBOX, OTHER};
+use super::{Breach, BufferId, Launch, Launched, ModuleId, Replayed, WatchingTool, serve};
 use crate::outcome::Stop;
 use crate::process::child::{Child, LineSink, Program};
 use crate::process::rpc::Connection;
 use lab_device::sandbox::{FileAccess, SandboxState};
 use lab_device::{DeviceError, DeviceInfo, Driver, POISONS, Submission};
 use lab_protocol::Target;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -29,12 +30,18 @@ impl StartingWorker {
     pub fn ready(mut self) -> Result<Worker, Stop> {
         let number = self.asked?;
         match self.link.answer(number, Operation::Open, 0)?.0 {
-            WorkerReply::Opened { info, has_graphs, sandbox } => {
+            WorkerReply::Opened { info, has_graphs, has_statements, sandbox } => {
                 if info.emulated && !self.link.under_tool {
                     let process = self.link.connection.child().map(Child::id);
-                    self.link.tasks = process.and_then(WorkerTasks::of);
+                    let counts = if self.link.python.is_some() { Threads::Busy } else { Threads::All };
+                    self.link.tasks = process.and_then(|process| WorkerTasks::of(process, counts));
                 }
                 let images = self.images;
+                if let (Some(_), Some(images)) = (&self.link.python, &images) {
+                    self.link.folder = Some(images.path().to_owned());
+                }
+                let unconfined = || SandboxState::None { why: NO_SANDBOX.into() };
+                let sandbox = if self.link.python.is_some() { Some(unconfined()) } else { sandbox };
                 Ok(Worker {
                     link: self.link,
                     info,
@@ -45,6 +52,8 @@ impl StartingWorker {
                     next_poison: HashMap::new(),
                     last_poison: HashMap::new(),
                     has_graphs,
+                    has_statements,
+                    stated: HashSet::new(),
                     launched: None,
                 })
             }
@@ -72,6 +81,10 @@ pub struct Worker {
     last_poison: HashMap<BufferId, u32>,
     /// Whether launches can run as one graph.
     has_graphs: bool,
+    /// Whether launches have statements.
+    has_statements: bool,
+    /// The launches whose statement has run: module, entry and dims.
+    stated: HashSet<(ModuleId, String, Vec<u8>)>,
     launched: Option<Launched>,
 }
 
@@ -90,6 +103,23 @@ impl Worker {
         let (child, stream) = Child::start(program, forward).map_err(|e| cannot_start(program, &e))?;
         let sandbox = SandboxRequest { files: images.access(), for_foreign_tool: false };
         let mut starting = Self::starting(stream, Some(child), target, time_limit, false, Some(sandbox));
+        starting.images = Some(images);
+        Ok(starting)
+    }
+
+    /// [`Worker::start`] for a worker that is a Python process, which nothing confines. It runs sources instead of images.
+    pub fn start_python(
+        interpreter: &Interpreter,
+        target: Target,
+        time_limit: Duration,
+        cache_dir: &Path,
+        forward: LineSink,
+    ) -> Result<StartingWorker, Stop> {
+        let images = Images::new(cache_dir)?;
+        let (child, stream) = interpreter.start(target, &images, forward).map_err(|e| {
+            Stop::Lab(format!("the Python interpreter {interpreter} cannot be started: {e}. {OTHER}"))
+        })?;
+        let mut starting = Self::starting_python(stream, child, target, time_limit, interpreter);
         starting.images = Some(images);
         Ok(starting)
     }
@@ -142,8 +172,24 @@ impl Worker {
         // Under a tool the parent may be the tool.
         let parent = child.as_ref().filter(|_| !under_tool).map(|_| std::process::id() as i32);
         let connection = Connection::new(stream, child);
-        let mut link = Link { connection, time_limit, under_tool, tasks: None };
+        let mut link = Link { connection, time_limit, under_tool, tasks: None, python: None, folder: None };
         let open = WorkerRequest::Open { target, parent, under_tool, sandbox };
+        let asked = link.ask(&open, Operation::Open, &[]);
+        StartingWorker { link, asked, images: None }
+    }
+
+    fn starting_python(
+        stream: UnixStream,
+        child: Child,
+        target: Target,
+        time_limit: Duration,
+        interpreter: &Interpreter,
+    ) -> StartingWorker {
+        let connection = Connection::new(stream, Some(child));
+        let python = Some(interpreter.clone());
+        let mut link = Link { connection, time_limit, under_tool: false, tasks: None, python, folder: None };
+        let parent = Some(std::process::id() as i32);
+        let open = WorkerRequest::Open { target, parent, under_tool: false, sandbox: None };
         let asked = link.ask(&open, Operation::Open, &[]);
         StartingWorker { link, asked, images: None }
     }
@@ -168,13 +214,13 @@ impl Worker {
         self.link.connection.is_alive()
     }
 
-    /// Loads an image.
+    /// Loads an image, or a source if the worker is a Python process. Returns [`Stop::Build`] if the source cannot be executed.
     pub fn load(&mut self, image: &Path) -> Result<ModuleId, Stop> {
         let image = match &mut self.images {
             Some(images) => images.add(image)?,
             None => image.to_owned(),
         };
-        match self.request(&WorkerRequest::Load { image })? {
+        match self.link.call(&WorkerRequest::Load { image }, Operation::Load, &[], 0)?.0 {
             WorkerReply::Module(module) => Ok(module),
             _ => Err(self.link.invalid_answer("no module")),
         }
@@ -182,10 +228,10 @@ impl Worker {
 
     /// Loads the module anew, so that its globals hold nothing that an earlier launch left there.
     pub fn reload(&mut self, module: ModuleId) -> Result<(), Stop> {
-        self.request(&WorkerRequest::Reload { module }).map(drop)
+        self.link.call(&WorkerRequest::Reload { module }, Operation::Load, &[], 0).map(drop)
     }
 
-    /// Returns whether the module has this kernel and its launch statement.
+    /// Returns whether the module has this kernel and its launch statement, or this function.
     pub fn has_entry(&mut self, module: ModuleId, entry: &str) -> Result<bool, Stop> {
         Ok(self.missing_entry(module, entry)?.is_none())
     }
@@ -194,6 +240,7 @@ impl Worker {
     pub fn require_entry(&mut self, module: ModuleId, entry: &str) -> Result<(), Stop> {
         match self.missing_entry(module, entry)? {
             None => Ok(()),
+            Some(_) if self.link.python.is_some() => Err(Stop::Build(missing_function(entry))),
             Some(missing) => Err(Stop::Build(missing_text(entry, &missing))),
         }
     }
@@ -303,8 +350,21 @@ impl Worker {
         self.request(&WorkerRequest::Free { buffer }).map(drop)
     }
 
+    /// Runs the launch statement of a launch on its own, once for an entry and dims: if it crashes or hangs, the kernel does not.
+    fn state(&mut self, launch: &Launch) -> Result<(), Stop> {
+        let key = (launch.module, launch.entry.clone(), launch.dims.clone());
+        if !self.has_statements || self.stated.contains(&key) {
+            return Ok(());
+        }
+        let statement = Operation::Statement(&launch.entry);
+        self.link.call(&WorkerRequest::State(launch.clone()), statement, &[], 0)?;
+        self.stated.insert(key);
+        Ok(())
+    }
+
     /// Launches, waits for the end, and returns the seconds between the device events around the launch.
     pub fn launch(&mut self, launch: &Launch) -> Result<f64, Stop> {
+        self.state(launch)?;
         match self.link.call(&WorkerRequest::Launch(launch.clone()), Operation::Launch, &[], 0)?.0 {
             WorkerReply::Launched { seconds, launched } => {
                 self.launched = Some(launched);
@@ -315,7 +375,7 @@ impl Worker {
     }
 
     /// Launches these one after the other, with `graph` as one CUDA graph if the device has graphs: then without the host in
-    /// between. Returns the seconds from the first one's begin to the last one's end. All together may take as long as one
+    /// between. All together may take as long as one
     /// launch. With `flush`, a buffer larger than the L2 cache is written just before: nothing that was in the cache is there
     /// when the first launch begins.
     pub fn replay(
@@ -323,11 +383,16 @@ impl Worker {
         launches: Vec<Launch>,
         flush: Option<BufferId>,
         graph: bool,
-    ) -> Result<f64, Stop> {
-        let (flush, submission) = (flush.map(|buffer| (buffer, POISONS[0])), self.submission(graph));
-        let request = WorkerRequest::Replay { launches, flush, submission };
+    ) -> Result<Replayed, Stop> {
+        launches.iter().try_for_each(|launch| self.state(launch))?;
+        let (flush, asked) = (flush.map(|buffer| (buffer, POISONS[0])), self.submission(graph));
+        let request = WorkerRequest::Replay { launches, flush, submission: asked };
         match self.link.call(&request, Operation::Launch, &[], 0)?.0 {
-            WorkerReply::Replayed { seconds } => Ok(seconds),
+            WorkerReply::Replayed { seconds, uncaptured } => {
+                let uncaptured = uncaptured.filter(|_| asked == Submission::Graph);
+                let submission = if uncaptured.is_some() { Submission::Plain } else { asked };
+                Ok(Replayed { seconds, submission, uncaptured })
+            }
             _ => Err(self.link.invalid_answer("no time of a replay")),
         }
     }
@@ -357,6 +422,14 @@ impl Worker {
         match self.request(&WorkerRequest::Breaches)? {
             WorkerReply::Breaches(found) => Ok(found),
             _ => Err(self.link.invalid_answer("nothing about breaches")),
+        }
+    }
+
+    /// The packages that loaded sources use, with their versions; empty of a worker that is not Python.
+    pub fn versions(&mut self) -> Result<Vec<(String, String)>, Stop> {
+        match self.request(&WorkerRequest::Versions)? {
+            WorkerReply::Versions(versions) => Ok(versions),
+            _ => Err(self.link.invalid_answer("no versions")),
         }
     }
 

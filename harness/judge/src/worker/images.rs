@@ -19,6 +19,11 @@ impl Images {
         Ok(Images { folder: folder.map_err(|e| Stop::Lab(failed(e)))?, count: 0 })
     }
 
+    /// The folder, which also holds what else the worker reads.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// What the worker may read.
     pub fn access(&self) -> FileAccess {
         FileAccess { read: vec![self.folder.path().to_owned()], ..FileAccess::default() }

@@ -7,19 +7,37 @@ use std::time::{Duration, Instant};
 /// How long a thread may take to end after its work is done. A busy machine ends it late.
 const ENDING: Duration = Duration::from_secs(2);
 
+/// Which threads must not be there after a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threads {
+    /// Every further one.
+    All,
+    /// Further ones that compute. Libraries that Python code uses keep threads for their next call, which wait meanwhile.
+    Busy,
+}
+
 /// A worker's process as it was before it loaded a kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct WorkerTasks {
     process: Pid,
+    counted: Threads,
     threads: usize,
 }
 
 impl WorkerTasks {
     /// `None` if there is no such process.
-    pub fn of(process: u32) -> Option<WorkerTasks> {
+    pub fn of(process: u32, counted: Threads) -> Option<WorkerTasks> {
         let process = Pid::from_raw(process.try_into().ok()?)?;
-        Some(WorkerTasks { process, threads: descendants::threads(process) })
+        Some(WorkerTasks { process, counted, threads: descendants::threads(process) })
             .filter(|tasks| tasks.threads > 0)
+    }
+
+    /// Further threads that count.
+    fn threads_left(&self) -> usize {
+        match self.counted {
+            Threads::All => descendants::threads(self.process).saturating_sub(self.threads),
+            Threads::Busy => descendants::busy_threads(self.process),
+        }
     }
 
     /// What runs besides the worker's own threads, as in `2 threads and 1 process`. `None` if nothing does. The worker is between
@@ -27,7 +45,7 @@ impl WorkerTasks {
     pub fn left_behind(&self) -> Option<String> {
         let deadline = Instant::now() + ENDING;
         loop {
-            let threads = descendants::threads(self.process).saturating_sub(self.threads);
+            let threads = self.threads_left();
             let has_children = descendants::has_children(self.process);
             if threads == 0 && !has_children {
                 return None;
@@ -70,7 +88,7 @@ mod tests {
         command.stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs)));
         let mut shell = ChildGroup::spawn(&mut command).unwrap();
         let id = shell.leader();
-        let tasks = WorkerTasks::of(id.as_raw_pid().unsigned_abs()).unwrap();
+        let tasks = WorkerTasks::of(id.as_raw_pid().unsigned_abs(), Threads::All).unwrap();
         assert_eq!(tasks.left_behind(), None);
         writeln!(own, "go").unwrap();
         let deadline = Instant::now() + Duration::from_secs(10);
@@ -96,6 +114,6 @@ mod tests {
         assert_eq!(describe(1, 2), "1 thread and 2 processes");
         assert_eq!(describe(3, 0), "3 threads");
         assert_eq!(describe(0, 0), "a process that has ended");
-        assert!(WorkerTasks::of(u32::MAX).is_none());
+        assert!(WorkerTasks::of(u32::MAX, Threads::Busy).is_none());
     }
 }

@@ -1,10 +1,13 @@
 //! The connection to a worker: how long the judge waits for an answer, and what a failure says about the kernel.
 
+use super::STATEMENT_OF;
 use super::left_behind::WorkerTasks;
-use super::messages::{WorkerAnswer, WorkerReply, WorkerRequest};
+use super::messages::{WorkerAnswer, WorkerFailure, WorkerReply, WorkerRequest};
+use super::python::{Interpreter, OTHER, without_folder};
 use crate::outcome::Stop;
 use crate::process::framing::FrameError;
 use crate::process::rpc::Connection;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Limit for everything but a launch: opening the device, copying, comparing. A kernel cannot make these slow.
@@ -12,9 +15,13 @@ const OWN_WORK: Duration = Duration::from_secs(60);
 
 /// What the judge waits for: decides how long it waits, and how a failure is described.
 #[derive(Clone, Copy, PartialEq)]
-pub enum Operation {
+pub enum Operation<'a> {
     Open,
+    /// Loading an image, or executing a source.
+    Load,
     Launch,
+    /// The launch statement of this entry.
+    Statement(&'a str),
     /// The worker's own work, between launches.
     Own,
 }
@@ -28,6 +35,10 @@ pub struct Link {
     pub under_tool: bool,
     /// The worker's process on the cpu device, where a kernel may start threads and processes.
     pub tasks: Option<WorkerTasks>,
+    /// The Python that the worker is; `None` for the lab's own worker.
+    pub python: Option<Interpreter>,
+    /// The folder of a Python worker's sources, which messages leave out.
+    pub folder: Option<PathBuf>,
 }
 
 impl Link {
@@ -52,16 +63,38 @@ impl Link {
         operation: Operation,
         body_limit: usize,
     ) -> Result<(WorkerReply, Vec<u8>), Stop> {
-        let limit = match operation {
-            Operation::Launch => self.time_limit,
-            Operation::Open | Operation::Own => OWN_WORK,
-        };
+        let limit = self.limit(operation);
         let answer = self.connection.answer::<WorkerAnswer>(number, body_limit, limit);
         let (answer, body) = answer.map_err(|e| self.failed(e, operation))?;
-        if operation == Operation::Launch {
+        if matches!(operation, Operation::Launch | Operation::Statement(_)) {
             self.expect_nothing_left()?;
         }
-        Ok((answer?, body))
+        let answer = answer.map_err(|failure| self.described(failure, operation))?;
+        Ok((answer, body))
+    }
+
+    /// Python imports packages where the lab's own worker has nothing to do.
+    fn limit(&self, operation: Operation) -> Duration {
+        match (operation, &self.python) {
+            (Operation::Launch | Operation::Statement(_), _) => self.time_limit,
+            (Operation::Open | Operation::Load, Some(python)) => python.load_limit,
+            (Operation::Open | Operation::Load | Operation::Own, _) => OWN_WORK,
+        }
+    }
+
+    /// The failure that a worker answered. Python says what it lacks, and the judge adds which Python that is.
+    fn described(&self, failure: WorkerFailure, operation: Operation) -> Stop {
+        let stop = Stop::from(failure);
+        let Some(python) = &self.python else { return stop };
+        match stop {
+            Stop::Lab(why) if operation == Operation::Open => {
+                Stop::Lab(format!("{why} (the interpreter is {python})"))
+            }
+            stop => match &self.folder {
+                Some(folder) => stop.map_text(|text| without_folder(text, folder)),
+                None => stop,
+            },
+        }
     }
 
     /// Ends the worker if its kernel has left a thread or a process running after a launch.
@@ -76,21 +109,17 @@ impl Link {
             FrameError::Closed => self.ended(operation),
             FrameError::TimedOut => {
                 self.connection.end();
-                match operation {
-                    Operation::Launch => Stop::Crash(format!(
-                        "the kernel did not end within {}: it hangs, or is far too slow",
-                        seconds(self.time_limit)
-                    )),
-                    Operation::Open => {
-                        Stop::Lab(format!("the device did not open within {}", seconds(OWN_WORK)))
-                    }
-                    Operation::Own => Stop::Crash(format!(
-                        "the worker did not answer within {}: the kernel damaged it",
-                        seconds(OWN_WORK)
-                    )),
-                }
+                self.timed_out(operation)
             }
-            FrameError::Invalid(what) => self.invalid_answer(&what),
+            FrameError::Invalid(what) => match (operation, &self.python) {
+                (Operation::Open, Some(python)) => {
+                    let text =
+                        format!("the Python interpreter {python} sent an invalid answer ({what}). {OTHER}");
+                    self.connection.end();
+                    Stop::Lab(text)
+                }
+                _ => self.invalid_answer(&what),
+            },
             FrameError::Io(error) => {
                 self.connection.end();
                 Stop::Lab(format!("the connection to the worker failed: {error}"))
@@ -98,12 +127,41 @@ impl Link {
         }
     }
 
+    fn timed_out(&self, operation: Operation) -> Stop {
+        let limit = seconds(self.limit(operation));
+        match (operation, &self.python) {
+            (Operation::Launch, _) => {
+                Stop::Crash(format!("the kernel did not end within {limit}: it hangs, or is far too slow"))
+            }
+            (Operation::Statement(entry), _) => {
+                Stop::Crash(format!("{STATEMENT_OF} {entry} did not end within {limit}: it hangs"))
+            }
+            (Operation::Open, None) => Stop::Lab(format!("the device did not open within {limit}")),
+            (Operation::Open, Some(python)) => Stop::Lab(format!(
+                "the Python interpreter {python} was not ready within {limit}: it hangs, or imports NumPy or torch too slowly. {OTHER}"
+            )),
+            (Operation::Load, Some(_)) => Stop::Crash(format!(
+                "the source did not load within {limit}: an import hangs, or takes far too long"
+            )),
+            (Operation::Load | Operation::Own, _) => {
+                Stop::Crash(format!("the worker did not answer within {limit}: the kernel damaged it"))
+            }
+        }
+    }
+
     fn ended(&mut self, operation: Operation) -> Stop {
         let how = self.connection.describe_end();
-        match operation {
-            Operation::Open => Stop::Lab(format!("the worker {how} before its device was open")),
-            Operation::Launch => Stop::Crash(format!("the kernel crashed: its process {how}")),
-            Operation::Own => {
+        match (operation, &self.python) {
+            (Operation::Open, None) => Stop::Lab(format!("the worker {how} before its device was open")),
+            (Operation::Open, Some(python)) => Stop::Lab(python.why_not_ready(&how)),
+            (Operation::Launch, _) => Stop::Crash(format!("the kernel crashed: its process {how}")),
+            (Operation::Statement(entry), _) => {
+                Stop::Crash(format!("{STATEMENT_OF} {entry} crashed: the worker process {how}"))
+            }
+            (Operation::Load, Some(_)) => {
+                Stop::Crash(format!("the source crashed while it was loaded: its process {how}"))
+            }
+            (Operation::Load | Operation::Own, _) => {
                 Stop::Crash(format!("the kernel's process {how} between launches: the kernel damaged it"))
             }
         }

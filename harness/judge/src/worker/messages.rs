@@ -27,6 +27,8 @@ pub enum WorkerRequest {
     Load { image: PathBuf },
     /// Loads a module anew.
     Reload { module: ModuleId },
+    /// Runs the launch statement of a launch that follows, which then needs to run none. A failure is the statement's.
+    State(Launch),
     /// Asks for the name that a module lacks to launch `entry`.
     MissingEntry { module: ModuleId, entry: String },
     /// Allocates a buffer of so many bytes.
@@ -56,6 +58,8 @@ pub enum WorkerRequest {
     Digests { buffers: Vec<BufferId>, key: u64 },
     /// Asks for the rules that launches have broken.
     Breaches,
+    /// Asks for the packages that loaded sources use, and their versions.
+    Versions,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -65,6 +69,9 @@ pub enum WorkerReply {
         info: DeviceInfo,
         /// Whether launches can run as one graph.
         has_graphs: bool,
+        /// Whether launches have statements, which [`WorkerRequest::State`] runs.
+        #[serde(default)]
+        has_statements: bool,
         /// What holds the worker back; `None` if nothing was asked for.
         sandbox: Option<SandboxState>,
     },
@@ -78,9 +85,15 @@ pub enum WorkerReply {
     },
     Replayed {
         seconds: f64,
+        /// Why the launches were submitted one after the other although a graph was asked for. `None` if they were submitted as
+        /// they were asked for.
+        #[serde(default)]
+        uncaptured: Option<String>,
     },
     Digests(Vec<u64>),
     Breaches(Vec<Breach>),
+    /// Names and versions, in order of the names.
+    Versions(Vec<(String, String)>),
 }
 
 pub type WorkerAnswer = Result<WorkerReply, WorkerFailure>;
@@ -121,4 +134,12 @@ pub fn missing_text(entry: &str, missing: &str) -> String {
             "there is no launch statement for {entry}: the source must contain LAB_LAUNCH({entry}) {{ … }}"
         )
     }
+}
+
+/// The error text for a Python source that lacks the function `entry`.
+pub fn missing_function(entry: &str) -> String {
+    format!(
+        "there is no function {entry}: the source must define `def {entry}(…):` with the names of problem.toml as its parameters; it \
+         writes into its outputs and returns None"
+    )
 }

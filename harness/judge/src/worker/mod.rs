@@ -13,6 +13,7 @@ mod left_behind;
 mod link;
 mod memory;
 mod messages;
+mod python;
 mod scratch;
 mod server;
 mod tensor_maps;
@@ -24,11 +25,13 @@ pub use launch_statement::{SHAPE_BYTES, encoding as statement_encoding};
 
 pub use client::{StartingWorker, Worker};
 pub use memory::{BACK, FRONT};
+pub use python::{Interpreter, NO_SANDBOX};
 pub use server::serve;
 
+use crate::dtype::Dtype;
 use crate::process::framing::FrameError;
 use crate::process::{child, child_exit, exec_wrapper};
-use lab_device::{Arg, DeviceError, Driver, ExecutionOrder, MapElement, Occupancy, Shape};
+use lab_device::{Arg, DeviceError, Driver, ExecutionOrder, MapElement, Occupancy, Shape, Submission};
 use lab_protocol::Target;
 use lab_system::descendants;
 use serde::{Deserialize, Serialize};
@@ -64,8 +67,23 @@ pub enum LaunchArg {
     Value(Arg),
 }
 
+/// What an argument of a launch is, for a kernel in Python: it gets its arguments by name, as tensors and numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaunchParameter {
+    /// The name in problem.toml.
+    pub name: String,
+    /// The type of its cells, or of the number.
+    pub dtype: Dtype,
+    /// The extents of a tensor, the outermost first; `None` for a number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape: Option<Vec<u64>>,
+}
+
 /// What messages call the scratch buffer of a list where no case owns it.
 pub const SCRATCH_NAME: &str = "the scratch buffer";
+
+/// How the text of a failure begins that is not the kernel's but that of a launch statement. The name of the entry follows.
+pub const STATEMENT_OF: &str = "the launch statement of";
 
 /// A tensor of a launch, of which its statement may ask for a tensor map.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,22 +121,59 @@ pub struct Launch {
     /// The tensors among the arguments.
     #[serde(default)]
     pub tensors: Vec<LaunchTensor>,
+    /// What each argument is, in the order of the arguments. Empty where no kernel in Python is launched.
+    #[serde(default)]
+    pub parameters: Vec<LaunchParameter>,
     /// What messages call the scratch buffer of a list.
     #[serde(default)]
     pub scratch: String,
 }
 
-/// What a launch statement asked for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// What a launch statement asked for, or what a launch of Python code did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Launched {
-    /// In order; one unless it is a list.
+    /// In order; one unless it is a list. Empty for Python code, which starts what it wants.
+    #[serde(default)]
     pub kernels: Vec<LaunchedKernel>,
     /// Whether it is a list, `LAB_LAUNCHES`.
+    #[serde(default)]
     pub is_list: bool,
     /// Bytes of the list's scratch buffer.
+    #[serde(default)]
     pub scratch_bytes: u64,
     /// Whether the scratch buffer is zeroed at the beginning of the list.
+    #[serde(default)]
     pub zeroed: bool,
+    /// What the kernels that Python code has compiled need, as far as their compiler tells. Empty for CUDA C++.
+    #[serde(default)]
+    pub resources: Vec<KernelResources>,
+}
+
+/// What a compiled kernel needs of a multiprocessor. `None` is unknown.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelResources {
+    /// The kernel's name.
+    pub name: String,
+    /// Registers of a thread.
+    #[serde(default)]
+    pub registers: Option<u32>,
+    /// Bytes that a thread keeps in memory because it has too few registers.
+    #[serde(default)]
+    pub spill_bytes: Option<u32>,
+    /// Bytes of shared memory of a block.
+    #[serde(default)]
+    pub shared_bytes: Option<u32>,
+}
+
+/// A window of launches, as a worker has timed it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Replayed {
+    /// From the first launch's begin to the last one's end.
+    pub seconds: f64,
+    /// How the launches got to the device.
+    pub submission: Submission,
+    /// Why they are no graph although one was asked for. `None` if they are, or if none was asked for.
+    pub uncaptured: Option<String>,
 }
 
 /// One launch of a statement.

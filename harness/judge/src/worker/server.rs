@@ -38,8 +38,8 @@ pub fn serve(
     // Everything that the device needs is open now, no further thread was started, and no kernel is loaded yet.
     let sandbox =
         sandbox.map(|asked| sandbox::enter(policy(&device.info, asked.for_foreign_tool), &asked.files));
-    let opened =
-        WorkerReply::Opened { info: device.info.clone(), has_graphs: device.driver.has_graphs(), sandbox };
+    let (info, has_graphs) = (device.info.clone(), device.driver.has_graphs());
+    let opened = WorkerReply::Opened { info, has_graphs, has_statements: true, sandbox };
     framing::send(&mut stream, &(number, WorkerAnswer::Ok(opened)), &[])?;
     while let Some((number, request, body)) = rpc::next(&mut stream)? {
         let (answer, body): (WorkerAnswer, _) = match device.answer(request, body) {
@@ -123,8 +123,13 @@ impl OpenDevice {
                 device.memory.free(device.driver, buffer)?;
                 WorkerReply::Done
             }
+            WorkerRequest::State(launch) => {
+                launching.state(device, &launch)?;
+                WorkerReply::Done
+            }
             WorkerRequest::Replay { launches, flush, submission } => {
-                WorkerReply::Replayed { seconds: launching.replay(device, &launches, flush, submission)? }
+                let seconds = launching.replay(device, &launches, flush, submission)?;
+                WorkerReply::Replayed { seconds, uncaptured: None }
             }
             WorkerRequest::FillAll { buffers, pattern } => {
                 for buffer in buffers {
@@ -139,6 +144,8 @@ impl OpenDevice {
                 let (seconds, launched) = launching.launch(device, &launch)?;
                 WorkerReply::Launched { seconds, launched }
             }
+            // The driver's and the compiler's versions are in the run's own lines.
+            WorkerRequest::Versions => WorkerReply::Versions(Vec::new()),
             WorkerRequest::Breaches => WorkerReply::Breaches(device.memory.breaches(device.driver)?),
         };
         Ok((reply, Vec::new()))

@@ -136,6 +136,7 @@ fn launch_entry(worker: &mut Worker, entry: &str, args: Vec<LaunchArg>) -> Resul
         dims: vec![1; 4],
         order: ExecutionOrder::Forward,
         tensors: Vec::new(),
+        parameters: Vec::new(),
         scratch: SCRATCH_NAME.into(),
     })
 }
@@ -345,7 +346,7 @@ fn the_launch_statement_shapes_the_launch() {
         ..Shape::default()
     };
     let kernel = LaunchedKernel { entry: "k".into(), shape, occupancy: None, maps: 0 };
-    let launched = Launched { kernels: vec![kernel], is_list: false, scratch_bytes: 0, zeroed: false };
+    let launched = Launched { kernels: vec![kernel], ..Launched::default() };
     assert_eq!(worker.launched(), Some(&launched));
 }
 

@@ -5,9 +5,11 @@
 mod bench;
 mod check;
 mod delayed;
+mod doubled;
 mod faults;
 mod indexed;
 mod objectives;
+mod peers;
 mod planted;
 mod problems;
 mod rmsnorm;

@@ -3,7 +3,7 @@
 //! # Lines
 //! A result line is `key: value` at the start of a line; a key matches `[a-z][a-z0-9_]*`. A value may have attributes behind its
 //! first word: `2.1e-06 limit=1e-04`. Every other line is log text, and so is a line of more than 64 KiB. If a key appears twice,
-//! the last line counts, except that `caveat:`, `workload:` and `turns:` lines are collected. Where a number is expected, the first word is
+//! the last line counts, except that `caveat:`, `workload:`, `turns:` and `peer…:` lines are collected. Where a number is expected, the first word is
 //! read; commas in it are ignored, and `nan` and `inf` are numbers.
 //!
 //! # Verdict
@@ -58,6 +58,9 @@
 //! - `floor_us: V`, `estimate_us: V exchanges=N`, `of_estimate: P`: the least time that the device can take, the time that a good
 //!   implementation takes, both in microseconds, and the estimate in percent of the measured time.
 //!
+//! # Peers
+//! `peer:`, `peer_workload:`, `peer_call:` and `peer_versions:` lines are collected; see [`peers`].
+//!
 //! # Build and device
 //! - `problem:`, `compiler:`, `driver:`, `seed:`, `held_out_seed:`: as named.
 //! - `build_s: 0.40 reused=yes`: seconds of the build; `reused=yes` if the build cache had it.
@@ -88,6 +91,7 @@ mod diagnostic;
 pub mod histogram;
 mod launches;
 mod line;
+pub mod peers;
 mod turns;
 mod values;
 pub mod workloads;
@@ -99,6 +103,7 @@ pub use lab_stats::aggregate::Aggregate;
 pub use lab_stats::speed::Speed;
 pub use launches::{LaunchLine, ScratchLine};
 pub use line::{LINE_LIMIT, ResultLine, attribute, first_word, number, parse};
+pub use peers::{Peer, PeerRatio, PeerWorkload};
 pub use turns::{TURN_BLOCKS, Turns};
 pub use values::{Comparison, Gate, Measure, Stage};
 pub use workloads::{AggregateOf, JudgedWorkloads, Workload, WorkloadSpeeds, WorstWorkload};
@@ -140,6 +145,8 @@ pub struct Report {
     index: HashMap<String, usize>,
     caveats: Vec<String>,
     workloads: Vec<String>,
+    /// Key and value of each line about a peer.
+    peer_lines: Vec<(String, String)>,
     turns: Turns,
     /// Why the verdict on the turns is *undecided*.
     doubt: Option<String>,
@@ -166,6 +173,11 @@ impl Report {
             "caveat" => self.caveats.push(value.to_owned()),
             "workload" => self.workloads.push(value.to_owned()),
             "turns" => self.turns.push(value),
+            "peer" | "peer_workload" | "peer_call" | "peer_versions" => {
+                if self.peer_lines.len() < peers::MOST_LINES {
+                    self.peer_lines.push((key.to_owned(), value.to_owned()));
+                }
+            }
             _ => self.set(key, value),
         }
         true

@@ -32,7 +32,7 @@ fn run(pool: u64, emulated: bool, takes: Takes) -> Measured {
         seed: 1,
         seed_is_fixed: true,
         out: &mut out,
-        spawn_worker: &mut worker,
+        spawn_worker: &mut |_| worker(),
         build: &mut |_, _| Err(Stop::Lab("nothing is built".into())),
     };
     let module = of_candidate.load(Path::new("x")).unwrap();

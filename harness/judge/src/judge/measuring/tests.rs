@@ -207,7 +207,7 @@ fn measured_of(
         seed: 1,
         seed_is_fixed: true,
         out: &mut out,
-        spawn_worker: &mut worker,
+        spawn_worker: &mut |_| worker(),
         build: &mut |_, _| Err(Stop::Lab("nothing is built".into())),
     };
     let mut incumbent = beside.then(|| {

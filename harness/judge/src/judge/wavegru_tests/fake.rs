@@ -206,7 +206,7 @@ pub fn judge_worker(mut worker: Worker, image: &Path, cache_dir: &Path, judging:
         seed: 5,
         seed_is_fixed: !judging.from_pool,
         out: &mut out,
-        spawn_worker: &mut || Err(Stop::Lab("this problem needs no second worker".into())),
+        spawn_worker: &mut |_| Err(Stop::Lab("this problem needs no second worker".into())),
         build: &mut |_, _| Err(Stop::Lab("this problem builds nothing else".into())),
     };
     let mut problem = wavegru::open(Path::new("wavegru/problem.toml"), SMALL).unwrap();

@@ -2,6 +2,8 @@
 
 mod cases;
 mod given;
+pub mod outline;
+mod peers;
 mod text;
 mod tolerance;
 
@@ -57,17 +59,22 @@ impl ProblemFile {
         let cases = self.cases(&tensors, &counts)?;
         self.check_drawn(&tensors, &counts)?;
         let tensors = tensors.into_iter().map(|t| t.tensor).collect();
+        let graph = self.graph.unwrap_or(true);
+        let peers = peers::peers(&self.peer, graph)?;
         let objective = Objective { figure: self.objective.measure, aggregate: self.objective.aggregate };
+        let scalars = self.scalar.into_iter().map(|scalar| (scalar.name, scalar.dtype)).collect();
         Ok(ProblemSpec {
             name: self.name,
             dims: self.dims,
             tensors,
+            scalars,
             cases,
             steps: self.steps,
             cpu_max_cells: self.cpu_max_cells,
-            graph: self.graph.unwrap_or(true),
+            graph,
             cache: self.cache,
             objective,
+            peers,
         })
     }
 

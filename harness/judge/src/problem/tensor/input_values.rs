@@ -129,6 +129,14 @@ impl InputValues {
         }
     }
 
+    /// What the size of a number hardly ever exceeds; 0 for values without a known size.
+    pub fn reach(&self) -> f64 {
+        match self {
+            InputValues::Normal { mean, std } => mean.abs() + DEVIATIONS * std,
+            _ => self.range().map_or(0.0, |(low, high)| low.abs().max(high.abs())),
+        }
+    }
+
     /// Why no extremes may be planted into such values; `None` if they may.
     pub fn forbids_planting(&self) -> Option<&'static str> {
         match self {

@@ -1,11 +1,14 @@
 //! The buffers of one case on one worker, and its launches.
 
+use super::parameters::with_parameters;
 use super::spec::{Case, CaseTensor, ProblemSpec, TensorRole, TensorSpec};
 use crate::dtype::Dtype;
 use crate::gates::Unwritten;
 use crate::outcome::Stop;
 use crate::probe::bounds::CacheState;
-use crate::worker::{Breach, BufferId, Launch, LaunchArg, LaunchTensor, ModuleId, SCRATCH_NAME, Worker};
+use crate::worker::{
+    Breach, BufferId, Launch, LaunchArg, LaunchParameter, LaunchTensor, ModuleId, SCRATCH_NAME, Worker,
+};
 use lab_device::ExecutionOrder;
 use std::rc::Rc;
 
@@ -224,8 +227,21 @@ impl CaseLauncher {
             dims,
             order,
             tensors: self.tensors(),
+            parameters: self.parameters(),
             scratch: self.name_of(SCRATCH_NAME),
         }
+    }
+
+    /// What the arguments are: the tensors, the scalars, the dims.
+    fn parameters(&self) -> Vec<LaunchParameter> {
+        let tensors = self.spec.tensors.iter().zip(&self.case().tensors).map(|(tensor, shaped)| {
+            let shape = shaped.shape.iter().map(|n| *n as u64).collect();
+            LaunchParameter { name: tensor.name.clone(), dtype: shaped.dtype, shape: Some(shape) }
+        });
+        let number = |name: &String, dtype| LaunchParameter { name: name.clone(), dtype, shape: None };
+        let scalars = self.spec.scalars.iter().map(|(name, dtype)| number(name, *dtype));
+        let dims = self.spec.dims.iter().map(|name| number(name, Dtype::I32));
+        tensors.chain(scalars).chain(dims).collect()
     }
 
     /// What a launch statement may ask tensor maps of. The tensors are the first arguments.
@@ -251,7 +267,8 @@ impl CaseLauncher {
         order: ExecutionOrder,
     ) -> Result<f64, Stop> {
         self.prepare(worker, &[set], contents)?;
-        worker.launch(&self.launch_of(module, set, order))
+        let launched = worker.launch(&self.launch_of(module, set, order));
+        launched.map_err(|stop| with_parameters(stop, &self.spec, self.case()))
     }
 
     /// The next launch on what the last one left in this set: state stays, and pure outputs are poisoned again. Returns the

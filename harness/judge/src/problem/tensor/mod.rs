@@ -1,10 +1,11 @@
-//! Declarative tensor problems: a `problem.toml` and a `reference.cu`, without Rust code. Every key of problem.toml
+//! Declarative tensor problems: a `problem.toml` and a `reference.cu` or `reference.py`, without Rust code. Every key of problem.toml
 //! is explained in kernels/README.md.
 
 mod case_data;
 mod device_memory;
 mod drawn_shapes;
 mod dump;
+pub mod export;
 mod expression;
 mod file;
 mod input_values;
@@ -13,6 +14,7 @@ mod npy;
 mod number;
 mod objective;
 mod outcomes;
+mod parameters;
 mod planted;
 mod reference;
 mod resident;
@@ -24,14 +26,14 @@ mod values_text;
 mod verify;
 
 use crate::outcome::{Correctness, Stop};
-use crate::problem::api::{BuildNeeds, HeldOutUse, Problem, ProblemContext, Timed, WorkerRole};
+use crate::problem::api::{BuildNeeds, HeldOutUse, PeerSpec, Problem, ProblemContext, Timed, WorkerRole};
 use crate::problem::key_error::KeyError;
 use crate::worker::{ModuleId, Worker};
 use case_data::{Ahead, CaseData, Part, draw, planted_sets, sets};
 use input_values::InputValues;
 use lab_device::{DeviceInfo, ExecutionOrder};
-use lab_protocol::When;
 use lab_protocol::report::JudgedWorkloads;
+use lab_protocol::{Language, When};
 use launcher::CaseLauncher;
 use objective::Figure;
 use outcomes::{CaseOutcome, CaseOutcomes};
@@ -99,12 +101,28 @@ impl Problem for TensorProblem {
         BuildNeeds { defines: Vec::new(), problem_header: self.spec.header() }
     }
 
+    fn reference(&self) -> Option<Language> {
+        Some(reference::language(&self.folder))
+    }
+
     fn use_workloads(&mut self, when: When) {
         self.when = when;
     }
 
     fn judged_workloads(&self) -> Option<JudgedWorkloads> {
         self.judged
+    }
+
+    fn peers(&self) -> &[PeerSpec] {
+        &self.spec.peers
+    }
+
+    fn entries(&self) -> Vec<String> {
+        self.spec.entries().into_iter().map(str::to_owned).collect()
+    }
+
+    fn use_graph(&mut self, graph: bool) {
+        self.spec = Rc::new(ProblemSpec { graph, ..(*self.spec).clone() });
     }
 
     /// Values are drawn anew in every run. Every workload is checked, whatever its `when`, and so are the shapes that

@@ -1,40 +1,66 @@
-//! The trusted kernel, reference.cu, in a worker of its own. Expected values never enter the candidate's process.
+//! The trusted kernel, reference.cu or reference.py, in a worker of its own. Expected values never enter the candidate's process.
 
 use super::launcher::{CaseLauncher, Inputs, Outputs, Written};
 use super::spec::{Case, ProblemSpec, TensorRole};
 use crate::gates;
 use crate::outcome::Stop;
-use crate::problem::api::ProblemContext;
+use crate::problem::api::{ProblemContext, WorkerFor};
+use crate::source_place::with_line;
 use crate::worker::{ModuleId, Worker};
 use lab_device::ExecutionOrder;
+use lab_protocol::Language;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 pub struct ReferenceKernel {
-    /// A reference.cu that is loaded in its worker.
+    /// The reference, which is loaded in its worker.
     source: PathBuf,
     worker: Worker,
     module: ModuleId,
 }
 
+/// The language of the reference in a problem's folder: Python if there is a reference.py and no reference.cu.
+pub fn language(folder: &Path) -> Language {
+    let is_there = |language: Language| folder.join(language.reference_name()).is_file();
+    if is_there(Language::Python) && !is_there(Language::Cuda) { Language::Python } else { Language::Cuda }
+}
+
+/// The reference in a problem's folder. Returns [`Stop::Problem`] if there is none, or one in each language: it would be unclear
+/// which of them judges.
+fn source(folder: &Path) -> Result<(PathBuf, Language), Stop> {
+    let path = |language: Language| folder.join(language.reference_name());
+    let [cuda, python] = [Language::Cuda, Language::Python].map(path);
+    match (cuda.is_file(), python.is_file()) {
+        (true, false) => Ok((cuda, Language::Cuda)),
+        (false, true) => Ok((python, Language::Python)),
+        (true, true) => Err(Stop::Problem(format!(
+            "{} and reference.py are both there: remove one of them, because a problem has one reference",
+            cuda.display()
+        ))),
+        (false, false) => Err(Stop::Problem(format!(
+            "{} is missing, and so is reference.py: write one of them, a plain and correct kernel with the entries of problem.toml",
+            cuda.display()
+        ))),
+    }
+}
+
 impl ReferenceKernel {
-    /// Builds reference.cu and starts its worker. Returns [`Stop::Problem`] if the file is missing, does not build or
-    /// lacks an entry.
+    /// Builds reference.cu, or loads reference.py, in a worker of its own. Returns [`Stop::Problem`] if the file is missing, does
+    /// not build or lacks an entry.
     pub fn start(spec: &ProblemSpec, folder: &Path, cx: &mut ProblemContext) -> Result<Self, Stop> {
-        let source = folder.join("reference.cu");
-        if !source.is_file() {
-            return Err(Stop::Problem(format!(
-                "{} is missing: write a plain, correct kernel with the entries of problem.toml",
-                source.display()
-            )));
-        }
-        // The name of the file stands in the compiler's messages already.
-        let image = (cx.build)(&source, &spec.header()).map_err(|stop| match stop {
-            stop @ (Stop::Problem(_) | Stop::Lab(_)) => stop,
-            stop @ (Stop::Crash(_) | Stop::Build(_)) => as_problem(&source, stop),
-        })?;
-        let mut worker = (cx.spawn_worker)()?;
-        let module = worker.load(&image.path).map_err(|stop| as_problem(&source, stop))?;
+        let (source, language) = source(folder)?;
+        let image = match language {
+            // The name of the file stands in the compiler's messages already.
+            Language::Cuda => {
+                (cx.build)(&source, &spec.header()).map(|image| image.path).map_err(|stop| match stop {
+                    stop @ (Stop::Problem(_) | Stop::Lab(_)) => stop,
+                    stop @ (Stop::Crash(_) | Stop::Build(_)) => as_problem(&source, stop),
+                })?
+            }
+            Language::Python => source.clone(),
+        };
+        let mut worker = (cx.spawn_worker)(WorkerFor::Reference(language))?;
+        let module = worker.load(&image).map_err(|stop| as_problem(&source, stop))?;
         for entry in spec.entries() {
             worker.require_entry(module, entry).map_err(|stop| as_problem(&source, stop))?;
         }
@@ -135,8 +161,17 @@ fn require_written(
 /// Any failure of the reference is a mistake in the problem, not in the candidate. What the lab or the machine failed at stays
 /// that.
 fn as_problem(source: &Path, stop: Stop) -> Stop {
+    let name = source.file_name().unwrap_or_default().display();
     match stop {
         Stop::Lab(why) => Stop::Lab(why),
-        stop => Stop::Problem(format!("{}: {stop}", source.display())),
+        stop => {
+            let text = std::fs::read_to_string(source).unwrap_or_default();
+            let stop = with_line(stop, &text).to_string();
+            Stop::Problem(match stop.strip_prefix(&format!("{name}:")) {
+                // Python's messages begin with the name of the file and the line.
+                Some(place) => format!("{}:{place}", source.display()),
+                None => format!("{}: {stop}", source.display()),
+            })
+        }
     }
 }

@@ -6,6 +6,7 @@ use super::planted::Planting;
 use crate::dtype::Dtype;
 use crate::gates::Tolerance;
 use crate::probe::bounds::CacheState;
+use crate::problem::api::PeerSpec;
 use lab_protocol::When;
 use serde::Deserialize;
 
@@ -15,6 +16,8 @@ pub struct ProblemSpec {
     pub name: Option<String>,
     pub dims: Vec<String>,
     pub tensors: Vec<TensorSpec>,
+    /// The names and types of the scalar parameters, in the order of the file.
+    pub scalars: Vec<(String, Dtype)>,
     /// One case for each workload and type, in the order of the file, held-out ones last.
     pub cases: Vec<Case>,
     /// How many launches in a row a check makes on one set of inputs; what is in `inout` tensors after the last one is
@@ -26,6 +29,8 @@ pub struct ProblemSpec {
     /// What is in the L2 cache when a timed launch begins.
     pub cache: CacheState,
     pub objective: Objective,
+    /// Other implementations, which the kernel may be timed beside.
+    pub peers: Vec<PeerSpec>,
 }
 
 /// A tensor.
@@ -56,7 +61,7 @@ pub struct Case {
     pub dims: Vec<i32>,
     /// In the order of the spec's tensors.
     pub tensors: Vec<CaseTensor>,
-    /// The bytes of the kernel's scalar parameters, in the order of the file.
+    /// The bytes of the kernel's scalar parameters, in the order of the spec's scalars.
     pub scalars: Vec<Vec<u8>>,
     /// The case is verified and never timed.
     pub held_out: bool,

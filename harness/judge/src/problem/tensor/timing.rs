@@ -13,8 +13,8 @@ use crate::measure::{self, TimingSummary};
 use crate::outcome::{Correctness, Stop};
 use crate::probe::bounds::{CacheState, Demand};
 use crate::problem::api::{Timed, WorkerRole, WorkloadFigures, in_digits};
-use crate::worker::{Breach, BufferId, ModuleId, Worker};
-use lab_device::ExecutionOrder;
+use crate::worker::{Breach, BufferId, ModuleId, Replayed, Worker};
+use lab_device::{ExecutionOrder, Submission};
 use lab_protocol::report::{Measure, Writer};
 use lab_stats::aggregate::{Aggregate, Better};
 use rand_chacha::ChaCha8Rng;
@@ -37,6 +37,10 @@ pub struct TensorTiming {
     outcomes: CaseOutcomes,
     seed: u64,
     emulated: bool,
+    /// How the launches of a window get to the device.
+    submission: Submission,
+    /// The log says why they are no graph.
+    is_noted: bool,
     turns: usize,
     /// Seconds of single launches, by case; empty if they are not measured.
     latencies: Vec<Vec<f64>>,
@@ -64,6 +68,8 @@ impl TensorTiming {
             (false, WorkerRole::Verified | WorkerRole::Fresh(_)) => vec![Vec::new(); drawn.len()],
         };
         TensorTiming {
+            submission: resident.submission,
+            is_noted: false,
             spec,
             drawn,
             resident,
@@ -90,9 +96,28 @@ impl TensorTiming {
         self.prepare(worker, at, sets)?;
         let launcher = &self.resident.launchers[at];
         let launch = |set: &usize| launcher.launch_of(self.module, *set, ExecutionOrder::Forward);
-        let seconds = worker.replay(sets.iter().map(launch).collect(), self.flush(), self.spec.graph)?;
+        let launches = sets.iter().map(launch).collect();
+        let Replayed { seconds, submission, uncaptured } =
+            worker.replay(launches, self.flush(), self.spec.graph)?;
+        if let Some(why) = uncaptured {
+            self.submission = submission;
+            self.note_no_graph(&why, out)?;
+        }
         self.compare(worker, at, sets, out)?;
         Ok(seconds / sets.len() as f64)
+    }
+
+    /// Writes once that the launches could not be submitted as one CUDA graph.
+    fn note_no_graph(&mut self, why: &str, out: &mut Writer) -> Result<(), Stop> {
+        if self.is_noted {
+            return Ok(());
+        }
+        self.is_noted = true;
+        let why = why.lines().next().unwrap_or("").trim_end_matches(':');
+        let reason = if why.is_empty() { String::new() } else { format!(" ({why})") };
+        Ok(out.caveat(format_args!(
+            "the kernel could not be captured as a CUDA graph{reason}: its times hold what the host needs for each launch"
+        ))?)
     }
 
     /// Prepares the outputs, and a warm L2 cache.
@@ -356,7 +381,7 @@ impl Timed for TensorTiming {
     }
 
     fn write_once(&self, out: &mut Writer) -> Result<(), Stop> {
-        Ok(out.line("launched_as", self.resident.submission.word())?)
+        Ok(out.line("launched_as", self.submission.word())?)
     }
 
     fn write(&self, turns: &[Vec<f64>], out: &mut Writer) -> Result<(), Stop> {

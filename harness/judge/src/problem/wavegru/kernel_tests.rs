@@ -57,6 +57,7 @@ fn run(source: &str, order: ExecutionOrder, content: &[u32]) -> Vec<u32> {
         dims: 0u32.to_le_bytes().to_vec(),
         order,
         tensors: Vec::new(),
+        parameters: Vec::new(),
         scratch: SCRATCH_NAME.into(),
     };
     worker.launch(&launch).unwrap();
@@ -167,6 +168,7 @@ fn a_module_that_is_renewed_remembers_no_launch_and_no_launch_statement() {
             dims: n.to_le_bytes().to_vec(),
             order: ExecutionOrder::Forward,
             tensors: Vec::new(),
+            parameters: Vec::new(),
             scratch: SCRATCH_NAME.into(),
         };
         worker.launch(&launch).unwrap();

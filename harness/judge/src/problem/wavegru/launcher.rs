@@ -260,6 +260,7 @@ impl ModelLauncher {
             dims: bytemuck::cast_slice(&dims).to_vec(),
             order,
             tensors: Vec::new(),
+            parameters: Vec::new(),
             scratch: SCRATCH_NAME.into(),
         })
     }

@@ -26,6 +26,7 @@ use crate::worker::{BufferId, ModuleId, Worker};
 use config::WaveGruConfig;
 use judged_runs::{JudgedRuns, ReferenceRun, launch_order, teaches_first};
 use lab_device::{DeviceInfo, ExecutionOrder};
+use lab_protocol::Language;
 use launcher::ModelLauncher;
 use reference::ReferenceOutput;
 use run_inputs::RunInputs;
@@ -206,6 +207,14 @@ impl Problem for WaveGruProblem {
     fn name(&self) -> &str {
         let folder = self.path.parent().and_then(Path::file_name).and_then(|name| name.to_str());
         folder.unwrap_or(launcher::ENTRY)
+    }
+
+    fn refuses(&self, language: Language) -> Option<String> {
+        (language == Language::Python).then(|| {
+            "wavegru judges kernels in CUDA C++ (kernel.cu): write the Python kernel for a problem of the kind tensor, or judge it with \
+             a harness.py of your own"
+                .into()
+        })
     }
 
     fn build_needs(&self, _: &DeviceInfo) -> BuildNeeds {

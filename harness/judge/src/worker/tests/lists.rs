@@ -42,6 +42,7 @@ fn the_kernels_of_a_list_share_scratch_and_no_run_of_the_list_finds_what_another
             dims: vec![1; 4],
             order: ExecutionOrder::Forward,
             tensors: Vec::new(),
+            parameters: Vec::new(),
             scratch: SCRATCH_NAME.into(),
         };
         let module = worker.load(Path::new("image")).unwrap();
@@ -123,9 +124,10 @@ fn scratch_buffers_take_turns_where_the_device_has_too_little_memory_for_all() {
         dims: vec![1; 4],
         order: ExecutionOrder::Forward,
         tensors: Vec::new(),
+        parameters: Vec::new(),
         scratch: SCRATCH_NAME.into(),
     };
-    let seconds = worker.replay(vec![launch; 5], None, true).unwrap();
+    let seconds = worker.replay(vec![launch; 5], None, true).unwrap().seconds;
     assert_eq!(seconds, 2.5, "all five count");
     let seen = seen.lock().unwrap().clone();
     assert!(seen.len() == 5 && seen.iter().all(|word| POISONS.contains(word)), "{seen:x?}");

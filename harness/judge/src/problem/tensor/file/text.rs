@@ -6,6 +6,7 @@ use super::super::objective::Figure;
 use super::super::planted::PlantedText;
 use super::super::spec::TensorRole;
 use super::super::values_text::{NpyFiles, ValuesText};
+use super::peers::PeerText;
 use crate::dtype::Dtype;
 use crate::probe::bounds::CacheState;
 use lab_protocol::When;
@@ -44,6 +45,8 @@ pub(super) struct ProblemFile {
     pub steps: usize,
     pub cpu_max_cells: Option<usize>,
     pub graph: Option<bool>,
+    #[serde(default)]
+    pub peer: Vec<PeerText>,
     #[serde(default)]
     pub cache: CacheState,
     /// The files beside problem.toml.

@@ -1,0 +1,83 @@
+//! Building or loading the candidate, while the incumbent runs for a short while.
+
+use super::incumbent::{self, Incumbent};
+use super::kernel_builder::KernelBuilder;
+use super::kernel_snapshot::KernelSnapshot;
+use super::run_environment::RunEnvironment;
+use crate::device_lock::DeviceUse;
+use crate::outcome::Stop;
+use crate::problem::{self, BuildNeeds};
+use crate::worker::{ModuleId, Worker};
+use lab_device::Built;
+use lab_protocol::report::Writer;
+use std::time::{Duration, Instant};
+
+/// How long the incumbent runs, at most, while the candidate builds. The clocks are up after some milliseconds and stay up for
+/// seconds. A launch that lasts longer than the build delays the verdict.
+const RAISE_CLOCKS_FOR: Duration = Duration::from_millis(150);
+
+/// What the candidate is built with. The incumbent runs meanwhile: that raises the GPU's clocks and gives a fresh
+/// `incumbent_sps:`. An incumbent that fails here is dropped with a caveat.
+pub struct CandidateBuild<'a, 'b> {
+    pub env: &'a RunEnvironment<'b>,
+    pub builder: &'a mut KernelBuilder<'b>,
+    pub incumbent: &'a mut Option<Incumbent>,
+}
+
+impl CandidateBuild<'_, '_> {
+    /// Has the compiler build the copy.
+    pub fn build(
+        self,
+        snapshot: &KernelSnapshot,
+        needs: &BuildNeeds,
+        out: &mut Writer,
+    ) -> Result<Built, Stop> {
+        let CandidateBuild { env, builder, incumbent } = self;
+        beside_incumbent(env, incumbent, out, || builder.candidate(snapshot, needs))
+    }
+
+    /// Loads the copy of a source in Python into the candidate's worker, and writes `build_s:`.
+    pub fn load(
+        self,
+        snapshot: &KernelSnapshot,
+        worker: &mut Worker,
+        out: &mut Writer,
+    ) -> Result<ModuleId, Stop> {
+        let began = Instant::now();
+        let loaded = beside_incumbent(self.env, self.incumbent, out, || worker.load(&snapshot.source()));
+        out.line("build_s", format_args!("{:.2}", began.elapsed().as_secs_f64()))?;
+        loaded
+    }
+}
+
+/// Calls `build` while the incumbent runs.
+fn beside_incumbent<T: Send>(
+    env: &RunEnvironment,
+    incumbent: &mut Option<Incumbent>,
+    out: &mut Writer,
+    build: impl FnOnce() -> Result<T, Stop> + Send,
+) -> Result<T, Stop> {
+    // A build never waits for the device, so the incumbent runs only if the device is free now.
+    let access = env.access.try_get(DeviceUse::Launching)?;
+    let Some(running) = incumbent.as_mut().filter(|_| access.is_some()) else {
+        return build();
+    };
+    let (built, turns) = std::thread::scope(|scope| {
+        let building = scope.spawn(build);
+        let began = Instant::now();
+        let turns = running.run_while(|| !building.is_finished() && began.elapsed() < RAISE_CLOCKS_FOR);
+        (building.join(), turns)
+    });
+    match turns {
+        Ok(turns) => {
+            if let Some(rate) = running.throughput(&turns) {
+                out.line("incumbent_sps", problem::in_digits(&rate, 1))?;
+            }
+        }
+        Err(reason) => {
+            *incumbent = None;
+            out.caveat(incumbent::no_comparison(&reason))?;
+        }
+    }
+    built.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}

@@ -1,0 +1,64 @@
+//! The check on sealed inputs, which no run has launched: more sets of them, and the workloads that are timed.
+
+use super::kernel_builder::KernelBuilder;
+use super::run_environment::RunEnvironment;
+use crate::outcome::{Correctness, Stop};
+use crate::problem::{self, HeldOutUse, Problem};
+use crate::worker::{ModuleId, Worker};
+use lab_protocol::report::{Stage, Writer};
+
+/// A check on sealed inputs, after its first part.
+pub struct SealedCheck<'a, 'b> {
+    pub env: &'a mut RunEnvironment<'b>,
+    pub builder: &'a mut KernelBuilder<'b>,
+    pub worker: &'a mut Worker,
+    pub module: ModuleId,
+}
+
+impl SealedCheck<'_, '_> {
+    /// Checks the kernel on as many sealed sets of inputs as the options ask for, and writes `sealed_runs:` if the problem
+    /// does not count them itself. Ends with the first set that fails.
+    pub fn check_again(
+        &mut self,
+        held_out: HeldOutUse,
+        mut verdict: Correctness,
+        out: &mut Writer,
+    ) -> Result<Correctness, Stop> {
+        let mut done = held_out.sets_in_a_check;
+        while verdict == Correctness::Pass && done < self.env.options.sealed {
+            self.env.seed = random_seed();
+            out.line("seed", self.env.seed)?;
+            let mut problem = problem::open(&self.env.options.folder)?;
+            problem.use_held_out_inputs(self.env.seed, 1)?;
+            verdict = self.check(&mut *problem, out)?;
+            done += 1;
+        }
+        if !held_out.times_them {
+            out.line("sealed_runs", done)?;
+        }
+        Ok(verdict)
+    }
+
+    /// Opens the problem with the workloads of a save, draws their values anew, and checks the kernel on them. Timed launches
+    /// are to use them.
+    pub fn check_workloads(&mut self, out: &mut Writer) -> Result<(Box<dyn Problem>, Correctness), Stop> {
+        self.env.seed = random_seed();
+        out.line("seed", self.env.seed)?;
+        let mut problem = problem::open(&self.env.options.folder)?;
+        problem.use_workloads(self.env.options.when);
+        let verdict = self.check(&mut *problem, out)?;
+        Ok((problem, verdict))
+    }
+
+    fn check(&mut self, problem: &mut dyn Problem, out: &mut Writer) -> Result<Correctness, Stop> {
+        self.env.prepare(problem, self.builder, out, self.worker)?;
+        out.stage(Stage::Verify)?;
+        self.env.verify(problem, self.builder, out, self.worker, self.module)
+    }
+}
+
+/// A random seed, from the standard library's source of random hash keys.
+pub fn random_seed() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one("seed")
+}

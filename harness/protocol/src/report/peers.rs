@@ -1,0 +1,209 @@
+//! The `peer…:` lines: how fast the candidate is beside other implementations of the same problem.
+//!
+//! - `peer: NAME ratio=1.65 low=1.63 high=1.67 us=12.30 own_us=7.45 launched_as=graph`: the candidate's speed over the peer's,
+//!   with its 95 % interval, and the microseconds of a turn's launch of the peer and of the candidate.
+//! - `peer: NAME failed=why~it~could~not~be~compared`: instead; `~` stands for a blank.
+//! - `peer_workload: NAME rows=3 cols=257 us=12.30 ratio=1.65 ratio_low=1.60 ratio_high=1.70`: the same of one workload.
+//! - `peer_call: NAME TEXT`: what is called, as its source says it.
+//! - `peer_versions: NAME torch=2.11.0+cu130 triton=3.6.0`: the packages that it uses.
+
+use super::workloads::{Words, name as name_of, unmeasured_words};
+use super::{Measure, Report, attribute, first_word, number};
+use serde::{Deserialize, Serialize};
+
+/// Most peers of a run that are read.
+pub const MOST_PEERS: usize = 32;
+
+/// Most lines about peers that are kept.
+pub(super) const MOST_LINES: usize = 8_192;
+
+/// Longest `peer_call:` that is kept, in characters.
+const CALL_CHARACTERS: usize = 2_000;
+
+/// What a run says about one peer.
+///
+/// ```
+/// use lab_protocol::report::Report;
+///
+/// let report = Report::read("\
+/// peer_call: eager x * torch.rsqrt(x.pow(2).mean(-1, True) + eps) * w
+/// peer_versions: eager torch=2.11.0
+/// peer: eager ratio=4.1 low=4.0 high=4.2 us=30.0 own_us=7.3 launched_as=graph
+/// ");
+/// let peers = report.peers();
+/// assert_eq!(peers[0].ratio.unwrap().to_string(), "4.10× (4.00 … 4.20)");
+/// assert_eq!(peers[0].versions, "torch=2.11.0");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Peer {
+    /// The name that problem.toml gives it.
+    pub name: String,
+    /// What is called; empty if no line says so.
+    #[serde(default)]
+    pub call: String,
+    /// Packages and their versions, as in `torch=2.11.0 triton=3.6.0`.
+    #[serde(default)]
+    pub versions: String,
+    /// The candidate's speed over the peer's; `None` if it could not be compared.
+    pub ratio: Option<PeerRatio>,
+    /// Why it could not be compared.
+    #[serde(default)]
+    pub failure: Option<String>,
+    /// Microseconds of a launch of the peer.
+    #[serde(default)]
+    pub us: Option<f64>,
+    /// Microseconds of a launch of the candidate beside it.
+    #[serde(default)]
+    pub own_us: Option<f64>,
+    /// `graph` or `plain`.
+    #[serde(default)]
+    pub launched_as: Option<String>,
+    /// Each workload; empty if there is only one.
+    #[serde(default)]
+    pub workloads: Vec<PeerWorkload>,
+}
+
+/// The candidate's speed over a peer's.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PeerRatio {
+    /// Above 1 the candidate is faster.
+    pub value: f64,
+    /// The ends of the 95 % interval.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// `1.65× (1.63 … 1.67)`
+impl std::fmt::Display for PeerRatio {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}×", figure(self.value))?;
+        match self.interval {
+            Some((low, high)) => write!(f, " ({} … {})", figure(low), figure(high)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Three digits, and no more than two behind the point.
+fn figure(ratio: f64) -> String {
+    let digits = if ratio.abs() >= 100.0 { 0 } else { usize::from(ratio.abs() < 10.0) + 1 };
+    format!("{ratio:.digits$}")
+}
+
+/// One workload of a comparison with a peer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PeerWorkload {
+    /// As in `rows=3 cols=257`.
+    pub name: String,
+    /// The candidate's speed over the peer's, with an interval that is corrected for the number of workloads.
+    pub ratio: PeerRatio,
+    /// Microseconds of a launch of the peer.
+    pub us: Option<f64>,
+}
+
+impl Report {
+    /// The peers, in the order in which lines first name them; at most [`MOST_PEERS`]. A later line of a peer replaces what an
+    /// earlier one said.
+    pub fn peers(&self) -> Vec<Peer> {
+        let mut peers: Vec<Peer> = Vec::new();
+        for (key, value) in &self.peer_lines {
+            let name = first_word(value);
+            if name.is_empty() {
+                continue;
+            }
+            let at = match peers.iter().position(|peer| peer.name == name) {
+                Some(at) => at,
+                None if peers.len() == MOST_PEERS => continue,
+                None => {
+                    peers.push(Peer { name: name.to_owned(), ..Peer::default() });
+                    peers.len() - 1
+                }
+            };
+            peers[at].read(key, value, value[name.len()..].trim());
+        }
+        peers
+    }
+}
+
+impl Peer {
+    /// `rest` is the value of the line behind the name.
+    fn read(&mut self, key: &str, value: &str, rest: &str) {
+        match key {
+            "peer_call" => self.call = rest.chars().take(CALL_CHARACTERS).collect(),
+            "peer_versions" => rest.clone_into(&mut self.versions),
+            "peer_workload" => self.workloads.extend(PeerWorkload::read(rest)),
+            _ => {
+                let figure = |name| attribute(value, name).and_then(number).filter(|n| n.is_finite());
+                self.failure = attribute(value, "failed").map(|why| why.replace('~', " "));
+                self.ratio = ratio(figure("ratio"), figure("low"), figure("high"));
+                (self.us, self.own_us) = (figure("us"), figure("own_us"));
+                self.launched_as = attribute(value, "launched_as").map(str::to_owned);
+            }
+        }
+    }
+}
+
+impl PeerWorkload {
+    fn read(rest: &str) -> Option<PeerWorkload> {
+        let words: Words = super::words(rest);
+        let figure = |name: &str| {
+            let value = super::workloads::value(&words, name)?;
+            number(value).filter(|n| n.is_finite())
+        };
+        Some(PeerWorkload {
+            name: name_of(&words, unmeasured_words(&words)),
+            ratio: ratio(figure("ratio"), figure("ratio_low"), figure("ratio_high"))?,
+            us: figure("us"),
+        })
+    }
+}
+
+fn ratio(value: Option<f64>, low: Option<f64>, high: Option<f64>) -> Option<PeerRatio> {
+    let value = value.filter(|value| *value > 0.0)?;
+    Some(PeerRatio { value, interval: low.zip(high) })
+}
+
+impl From<Measure> for PeerRatio {
+    fn from(Measure { value, low, high }: Measure) -> Self {
+        PeerRatio { value, interval: low.zip(high) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_peer_has_what_its_lines_say() {
+        let report = Report::read(
+            "peer_call: F.rms_norm F.rms_norm(x, (x.shape[-1],), w, eps)\n\
+             peer_versions: F.rms_norm torch=2.11.0+cu130 triton=3.6.0\n\
+             peer_workload: F.rms_norm rows=3 cols=257 us=12.30 ratio=1.65 ratio_low=1.60 ratio_high=1.70\n\
+             peer: F.rms_norm ratio=1.651 low=1.634 high=1.668 us=12.30 own_us=7.45 launched_as=graph\n\
+             peer: compiled failed=torch~is~not~installed\n\
+             peer_workload: broken\npeer:\npeer_call:\n",
+        );
+        let [norm, compiled, broken] = &report.peers()[..] else { panic!("{:?}", report.peers()) };
+        assert_eq!(norm.ratio.map(|ratio| ratio.to_string()).as_deref(), Some("1.65× (1.63 … 1.67)"));
+        assert_eq!(norm.call, "F.rms_norm(x, (x.shape[-1],), w, eps)");
+        assert_eq!(
+            (norm.us, norm.own_us, norm.launched_as.as_deref()),
+            (Some(12.3), Some(7.45), Some("graph"))
+        );
+        assert_eq!((norm.workloads.len(), norm.workloads[0].name.as_str()), (1, "rows=3 cols=257"));
+        assert_eq!(compiled.failure.as_deref(), Some("torch is not installed"));
+        assert_eq!((broken.name.as_str(), broken.ratio, broken.workloads.len()), ("broken", None, 0));
+    }
+
+    #[test]
+    fn any_number_of_lines_is_read() {
+        let lines: String =
+            (0..20_000).map(|n| format!("peer: p{n} ratio=1\npeer_workload: p0 n={n} ratio=0\n")).collect();
+        assert_eq!(Report::read(&lines).peers().len(), MOST_PEERS);
+    }
+
+    #[test]
+    fn a_ratio_has_three_digits() {
+        let shown: Vec<String> = [0.983, 1.654, 16.54, 165.4].map(figure).into();
+        assert_eq!(shown, ["0.98", "1.65", "16.5", "165"]);
+    }
+}

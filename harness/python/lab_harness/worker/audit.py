@@ -1,0 +1,85 @@
+"""Notes what a kernel opens that it has no business with: the reference, and the folder `.lab`.
+
+Python calls an audit hook for each file, import and program that its own functions open. A hook cannot be removed. It
+does not see what native code opens.
+"""
+
+import os
+import sys
+
+_REFERENCES = ("reference.py", "reference.cu")
+_LAB_FOLDER = ".lab"
+# The arguments of these events name files or programs.
+_EVENTS = frozenset(["open", "import", "os.listdir", "os.scandir", "os.link", "os.symlink", "os.rename", "os.system",
+                     "os.exec", "os.posix_spawn", "subprocess.Popen", "shutil.copyfile", "shutil.copytree",
+                     "ctypes.dlopen"])
+# Environment variables that name folders in which libraries keep what they make. The folders may lie below .lab.
+_CACHES = ("TRITON_CACHE_DIR", "TRITON_HOME", "TORCHINDUCTOR_CACHE_DIR", "CUDA_CACHE_PATH", "CUPY_CACHE_DIR", "TMPDIR",
+           "TORCH_EXTENSIONS_DIR", "XDG_CACHE_HOME", "MPLCONFIGDIR")
+
+_abspath, _fsdecode, _fspath = os.path.abspath, os.fsdecode, os.fspath
+_PathLike = os.PathLike
+
+
+class Watch:
+    """What kernels opened. It begins to note with `start`."""
+
+    def __init__(self):
+        package = os.path.dirname(os.path.dirname(_abspath(__file__)))
+        self._allowed = [package, sys.prefix, sys.base_prefix]
+        self._allowed += [folder for folder in sys.path if folder.endswith(("site-packages", "dist-packages"))]
+        self._allowed += [os.environ[name] for name in _CACHES if os.environ.get(name)]
+        self._allowed = [_abspath(folder).rstrip("/") + "/" for folder in self._allowed]
+        self._files = set()
+        self._found = []
+        self._is_noting = False
+
+    def start(self):
+        """Adds the hook to the interpreter."""
+        sys.addaudithook(self._hook)
+        self._is_noting = True
+
+    def allow(self, path):
+        """Lets kernels open this file, which the judge asked to load, and what lies beside it."""
+        self._allowed.append(os.path.dirname(_abspath(path)) + "/")
+
+    def found(self):
+        """What was opened, as the end of a sentence; None if nothing was."""
+        return self._found[0] if self._found else None
+
+    def _hook(self, event, args):
+        if event not in _EVENTS or not self._is_noting:
+            return
+        # The hook's own work must not be noted, nor can an exception be raised here: it would end the kernel's call.
+        try:
+            if event == "import":
+                if args and args[0] == "reference":
+                    self._found.append("imported the module reference")
+                return
+            for text in _texts(args):
+                for word in text.split() if event == "os.system" else [text]:
+                    if self._is_forbidden(word):
+                        self._found.append(f"opened {word}")
+                        return
+        except Exception:  # noqa: B902: an argument may be an object of the kernel with methods that raise
+            return
+
+    def _is_forbidden(self, path):
+        parts = path.replace("'", "").replace('"', "").split("/")
+        if parts[-1] not in _REFERENCES and _LAB_FOLDER not in parts:
+            return False
+        whole = _abspath(path)
+        return not any(whole.startswith(folder) or whole + "/" == folder for folder in self._allowed)
+
+
+def _texts(args):
+    """The strings among the arguments of an event."""
+    for arg in args:
+        if isinstance(arg, str):
+            yield arg
+        elif isinstance(arg, bytes):
+            yield _fsdecode(arg)
+        elif isinstance(arg, (list, tuple)):
+            yield from _texts(arg)
+        elif isinstance(arg, _PathLike):
+            yield _fsdecode(_fspath(arg))

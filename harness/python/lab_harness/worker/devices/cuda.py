@@ -1,0 +1,319 @@
+"""A CUDA device: buffers are memory of the driver, and a kernel gets PyTorch tensors that view them."""
+
+import ctypes
+import gc
+import importlib.util
+import platform
+import sys
+
+from .. import dtypes
+from ..failures import Crash, Failure, Lab
+from ..noise import digest_of
+from . import triton_kernels
+from .digester import Digester
+from .libcuda import OUT_OF_MEMORY, Driver
+from .windows import Window
+
+# The driver hands out memory in pages of this many bytes.
+PAGE = 2 << 20
+# Bytes of the device memory through which buffers exchange their places.
+_EXCHANGED_AT_ONCE = 32 << 20
+_COMPARED_AT_ONCE = 16 << 20
+_POISON = 0x7FA5_7FA5
+
+# Attributes of a device.
+_SMS, _L2_BYTES, _MAJOR, _MINOR, _SHARED_BYTES = 16, 38, 75, 76, 97
+_PERSISTING_L2_CACHE_SIZE = 6
+
+_TYPES = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "f8e4m3": "float8_e4m3fn",
+          "f8e5m2": "float8_e5m2", "i8": "int8", "u8": "uint8", "i16": "int16", "i32": "int32", "u32": "uint32",
+          "i64": "int64", "bool": "bool"}
+
+_c_int, _c_size, _c_u64, _c_void = ctypes.c_int, ctypes.c_size_t, ctypes.c_uint64, ctypes.c_void_p
+_byref, _Character = ctypes.byref, ctypes.c_char
+_collect = gc.collect
+
+
+def import_torch():
+    """Imports PyTorch. Raises Lab if it is missing or has no CUDA."""
+    try:
+        import torch
+    except ImportError as error:
+        text = (f"a Python kernel on a CUDA device gets PyTorch tensors, and {sys.executable} has no PyTorch ({error}). "
+                f"Install it (`{sys.executable} -m pip install torch`), or set device = \"cpu\" in lab.toml.")
+        raise Lab(text) from None
+    except Exception as error:  # noqa: B902: an installation that is broken fails in many ways
+        raise Lab(f"PyTorch of {sys.executable} cannot be imported: {type(error).__name__}: {error}") from None
+    if not torch.backends.cuda.is_built():
+        raise Lab(f"PyTorch {torch.__version__} of {sys.executable} is built without CUDA. Install one with CUDA, or set "
+                  "device = \"cpu\" in lab.toml.")
+    return torch
+
+
+def is_usable():
+    """Whether PyTorch is here and finds a CUDA device."""
+    if importlib.util.find_spec("torch") is None:
+        return False
+    try:
+        return import_torch().cuda.is_available()
+    except Lab:
+        return False
+
+
+class _Allocation:
+    """Memory of the driver, as PyTorch takes it without a copy."""
+
+    def __init__(self, address, length):
+        self.__cuda_array_interface__ = {"shape": (length,), "typestr": "|u1", "data": (address, False), "version": 3}
+
+
+class CudaDevice:
+    """A CUDA device with its primary context, which PyTorch uses too."""
+
+    page_bytes = PAGE
+    has_graphs = True
+
+    def __init__(self, ordinal):
+        self._driver = driver = Driver()
+        driver.call("cuInit", 0, action="start CUDA")
+        count = driver.ask(_c_int, "cuDeviceGetCount", action="count the CUDA devices")
+        if ordinal >= count:
+            raise Lab(f"there is no device cuda:{ordinal}: {count} CUDA devices are visible. CUDA_VISIBLE_DEVICES may hide "
+                      "others.")
+        self._torch = torch = import_torch()
+        device = driver.ask(_c_int, "cuDeviceGet", ordinal, action=f"find cuda:{ordinal}")
+        self._context = driver.ask(_c_void, "cuDevicePrimaryCtxRetain", device, action=f"open cuda:{ordinal}")
+        driver.call("cuCtxSetCurrent", self._context, action="make the device current")
+        try:
+            torch.cuda.init()
+            torch.cuda.set_device(ordinal)
+        except (RuntimeError, AssertionError) as error:
+            raise Lab(f"PyTorch {torch.__version__} cannot use cuda:{ordinal}: {error}") from None
+        # A blocking stream: it waits for the legacy default stream, so that work there lies within the measured time.
+        self._stream = driver.ask(_c_void, "cuStreamCreate", 0, action="create a stream")
+        own = torch.cuda.ExternalStream(self._stream, device=ordinal)
+        self._own = {"stream_id": own.stream_id, "device_index": own.device_index, "device_type": own.device_type}
+        self._set_stream, self._set_device = torch._C._cuda_setStream, torch._C._cuda_setDevice
+        self._reserved, self._empty_cache = torch.cuda.memory_reserved, torch.cuda.empty_cache
+        self._snapshot, self._as_tensor, self._empty = torch.cuda.memory_snapshot, torch.as_tensor, torch.empty
+        self._types = {word: getattr(torch, name) for word, name in _TYPES.items() if hasattr(torch, name)}
+        self._ordinal, self._place = ordinal, torch.device("cuda", ordinal)
+        # No part of the L2 cache is set aside for lines that a kernel asks to keep. Old devices refuse the limit.
+        driver.code("cuCtxSetLimit", _PERSISTING_L2_CACHE_SIZE, 0)
+        self._info = self._describe(device)
+        self._digester = self._load_digester()
+        self._tensors = {}
+        self._exchange = None
+        self._window = Window(self)
+        self.use_own_stream()
+        # What is there now lives as long as the worker: collections look at what a kernel makes only.
+        gc.freeze()
+
+    @property
+    def driver(self):
+        """The CUDA driver."""
+        return self._driver
+
+    @property
+    def stream(self):
+        """The stream on which everything runs."""
+        return self._stream
+
+    @property
+    def digester(self):
+        """The lab's own kernels; None where the driver cannot compile them."""
+        return self._digester
+
+    def _load_digester(self):
+        try:
+            return Digester(self._driver, self._stream, self._info["sms"], self._info["max_shared_bytes"])
+        except Failure:
+            # A container may lack the driver's compiler. Memory is then compared on the host.
+            return None
+
+    def _describe(self, device):
+        driver, torch = self._driver, self._torch
+
+        def attribute(number):
+            return driver.ask(_c_int, "cuDeviceGetAttribute", number, device, action="read the device's limits")
+
+        name, uuid = ctypes.create_string_buffer(256), ctypes.create_string_buffer(16)
+        driver.call("cuDeviceGetName", name, 256, device, action="ask for the device's name")
+        driver.call("cuDeviceGetUuid_v2", uuid, device, action="ask for the device's identifier")
+        free, total = _c_size(), _c_size()
+        driver.code("cuMemGetInfo_v2", _byref(free), _byref(total))
+        version = driver.ask(_c_int, "cuDriverGetVersion", action="ask for the driver's version")
+        digits = uuid.raw.hex()
+        groups = [digits[a:b] for a, b in ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32))]
+        return {"name": name.value.decode("utf-8", "replace"), "emulated": False, "sms": attribute(_SMS),
+                "arch": f"sm_{attribute(_MAJOR)}{attribute(_MINOR)}", "max_shared_bytes": attribute(_SHARED_BYTES),
+                "l2_bytes": attribute(_L2_BYTES), "memory_bytes": total.value, "uuid": "GPU-" + "-".join(groups),
+                "driver": f"CUDA {version // 1000}.{version % 1000 // 10}{_driver_file()}; PyTorch {torch.__version__}"
+                          f"{_triton_version()}, Python {platform.python_version()}"}
+
+    def info(self):
+        """The device as the judge's DeviceInfo."""
+        return self._info
+
+    def use_own_stream(self):
+        """Makes the worker's context and stream current again, whatever a kernel has made current."""
+        self._driver.call("cuCtxSetCurrent", self._context, action="make the device current")
+        self._set_device(self._ordinal)
+        self._set_stream(**self._own)
+
+    def wait(self, action):
+        """Waits for the stream."""
+        self._driver.call("cuStreamSynchronize", self._stream, action=action)
+
+    def allocate(self, length):
+        """Allocates memory in whole pages, and returns its address. Raises Crash if a kernel holds the memory."""
+        length = -(-max(length, 1) // PAGE) * PAGE
+        address = _c_u64()
+        code = self._driver.code("cuMemAlloc_v2", _byref(address), length)
+        if code == OUT_OF_MEMORY:
+            self._empty_cache()
+            code = self._driver.code("cuMemAlloc_v2", _byref(address), length)
+        if code == OUT_OF_MEMORY and self._reserved(self._ordinal) > length:
+            raise Crash(f"the kernel holds {self._reserved(self._ordinal) >> 20} MiB of device memory after its launch, and "
+                        f"{length >> 20} MiB for the next buffer cannot be had")
+        if code:
+            self._driver.fail(code, f"get {length >> 20} MiB of device memory")
+        self._tensors[address.value] = (length, self._as_tensor(_Allocation(address.value, length), device=self._place))
+        return address.value
+
+    def free(self, base):
+        """Frees an allocation."""
+        del self._tensors[base]
+        self._driver.call("cuMemFree_v2", base, action="free device memory")
+
+    def upload(self, address, content):
+        """Writes bytes to memory."""
+        length = len(content)
+        if length:
+            source = content
+            if type(content) is bytearray:
+                source = (_Character * length).from_buffer(content)
+            elif type(content) is not bytes:
+                source = bytes(content)
+            action = f"copy {length} bytes to the device"
+            self._driver.call("cuMemcpyHtoDAsync_v2", address, source, length, self._stream, action=action)
+            self.wait(action)
+
+    def download(self, address, length):
+        """Returns bytes of memory."""
+        content = bytearray(length)
+        if length:
+            action = f"copy {length} bytes from the device"
+            target = (_Character * length).from_buffer(content)
+            self._driver.call("cuMemcpyDtoHAsync_v2", target, address, length, self._stream, action=action)
+            self.wait(action)
+        return content
+
+    def copy(self, target, source, length):
+        """Copies memory of the device. What follows on the stream waits for the copy."""
+        self._driver.call("cuMemcpyDtoDAsync_v2", target, source, length, self._stream, action="copy device memory")
+
+    def fill(self, address, length, pattern):
+        """Fills memory with a repeated 32-bit pattern. `length` is a multiple of 4."""
+        action = f"fill {length} bytes of device memory"
+        self._driver.call("cuMemsetD32Async", address, pattern, length // 4, self._stream, action=action)
+        self.wait(action)
+
+    def flush_cache(self, address, length, pattern):
+        """As `fill`. Nothing else is in the L2 cache afterwards, if the memory is larger than the cache."""
+        self._driver.let_go_of_kept_lines()
+        self.fill(address, length, pattern)
+
+    def fill_noise(self, address, length, noise, first):
+        """Fills memory with noise, from word `first` of the noise on."""
+        if self._digester is not None:
+            self._digester.fill_noise(address, length, noise, first)
+            return
+        for part in noise.parts(4 * first, length):
+            self.upload(address, part)
+            address += len(part)
+
+    def digests(self, ranges, key):
+        """The digest of each range under a key; None where the driver cannot compile the lab's kernels."""
+        return None if self._digester is None else self._digester.digests(ranges, key)
+
+    def host_digest(self, address, length, key):
+        """The digest of a range under a key, for a device without the lab's kernels."""
+        return digest_of(self.download(address, length), key)
+
+    def first_difference(self, address, right):
+        """The offset of the first byte that differs from `right`; None if none does."""
+        right = memoryview(right)
+        for offset in range(0, len(right), _COMPARED_AT_ONCE):
+            expected = bytes(right[offset:offset + _COMPARED_AT_ONCE])
+            actual = self.download(address + offset, len(expected))
+            if actual != expected:
+                return offset + next(i for i, (a, b) in enumerate(zip(actual, expected)) if a != b)
+        return None
+
+    def rotate(self, addresses, length):
+        """Moves what lies at each address to the next address of the list, and the last content to the first."""
+        if self._exchange is None:
+            self._exchange = self.allocate(_EXCHANGED_AT_ONCE)
+        for offset in range(0, length, _EXCHANGED_AT_ONCE):
+            count = min(_EXCHANGED_AT_ONCE, length - offset)
+            self.copy(self._exchange, addresses[-1] + offset, count)
+            for source, target in zip(addresses[-2::-1], addresses[:0:-1]):
+                self.copy(target + offset, source + offset, count)
+            self.copy(addresses[0] + offset, self._exchange, count)
+        if self._exchange is not None:
+            self.fill(self._exchange, min(length, _EXCHANGED_AT_ONCE) // 4 * 4, _POISON)
+
+    def scrub(self):
+        """Wipes what a module may have left on the device: shared memory, and memory that PyTorch keeps for later."""
+        _collect()
+        self.use_own_stream()
+        for segment in self._snapshot():
+            address = segment["address"]
+            for block in segment["blocks"]:
+                if block["state"] == "inactive":
+                    self._driver.call("cuMemsetD32Async", address, _POISON, block["size"] // 4, self._stream,
+                                      action="wipe memory that PyTorch keeps")
+                address += block["size"]
+        if self._digester is not None:
+            self._digester.scrub()
+        self.wait("wipe shared memory")
+
+    def view(self, address, word, shape, is_input):
+        """A PyTorch tensor of this memory."""
+        kind = self._types.get(word)
+        if kind is None:
+            raise Lab(f"a tensor is of type {word}, which PyTorch {self._torch.__version__} does not have")
+        if dtypes.cells(shape) == 0:
+            return self._empty(shape, dtype=kind, device=self._place)
+        for base, (length, tensor) in self._tensors.items():
+            if base <= address < base + length:
+                start = address - base
+                return tensor[start:start + dtypes.cells(shape) * dtypes.SIZES[word]].view(kind).view(shape)
+        raise Lab(f"no buffer lies at {address:#x}")
+
+    def run(self, calls, flush, as_graph):
+        """Runs the calls one after the other. Returns the seconds, why they did not run as a graph, and resources."""
+        seconds, uncaptured = self._window.run(calls, flush, as_graph)
+        return seconds, uncaptured, triton_kernels.resources(calls[0].module.namespace) if len(calls) == 1 else []
+
+    def keep_compiled(self, before, after):
+        """Lets a fresh module use what the one before has compiled."""
+        triton_kernels.keep_compiled(before, after)
+        self._window.reloaded()
+
+
+def _driver_file():
+    try:
+        with open("/sys/module/nvidia/version", encoding="ascii") as file:
+            return f", driver {file.read().strip()}"
+    except OSError:
+        return ""
+
+
+def _triton_version():
+    try:
+        import triton
+    except Exception:  # noqa: B902: not every PyTorch brings Triton, and a broken one is the kernel's problem
+        return ""
+    return f", Triton {triton.__version__}"

@@ -1,0 +1,101 @@
+"""The source files that the judge asks to load: each is executed as a module, and again for each reload."""
+
+import os
+import sys
+import types
+
+from .calling import definition, described
+from .failures import Build, Lab, at_line, explain
+
+# Bound here, so that a kernel that patches `builtins` does not change how the next module is loaded.
+_open, _compile, _exec = open, compile, exec
+_ModuleType, _modules, _basename = types.ModuleType, sys.modules, os.path.basename
+
+
+class Module:
+    """A source file and the module that executing it made."""
+
+    def __init__(self, path, name):
+        self.path, self.shown = path, _basename(path)
+        # The name in sys.modules. Two files of one name in one worker have different ones.
+        self._name = name
+        self.namespace = {}
+        # Compiled once: what PyTorch has compiled for a function, it knows by the function's code.
+        self._code = None
+        try:
+            with _open(path, "rb") as file:
+                self._source = file.read()
+        except OSError as error:
+            raise Lab(f"{path} cannot be read: {error}") from None
+
+    def execute(self, process):
+        """Executes the source in a fresh module. Raises Build with the text of an exception."""
+        fresh = _ModuleType(self._name)
+        fresh.__file__ = self.path
+        _modules[self._name] = fresh
+        try:
+            if self._code is None:
+                self._code = _compile(self._source, self.path, "exec", dont_inherit=True)
+            _exec(self._code, fresh.__dict__)
+        except BaseException as error:  # noqa: B902: also SystemExit and KeyboardInterrupt are the kernel's
+            process.end_a_copy()
+            _modules.pop(self._name, None)
+            raise Build(explain(error, self.path)) from None
+        process.end_a_copy()
+        self.namespace = fresh.__dict__
+
+    def function(self, entry):
+        """The function of this name; None if the module has none, or something else under the name."""
+        found = self.namespace.get(entry)
+        return found if callable(found) else None
+
+    def require(self, entry, parameters):
+        """The function of this name. Raises Build with what the source must define."""
+        found = self.namespace.get(entry)
+        if type(found).__module__.startswith("triton.") and type(found).__name__ in ("JITFunction", "Autotuner",
+                                                                                   "Heuristics"):
+            text = (f"{entry} is a Triton kernel, and lab calls a Python function, which states the grid. Rename the "
+                    f"kernel, and define `{definition(entry, parameters)}` with `kernel[grid](…)` in it")
+            raise Build(at_line(self.shown, 0, text))
+        if callable(found):
+            return found
+        what = "there is no function" if found is None else f"{type(found).__name__} is no function:"
+        text = (f"{what} {entry}: {self.shown} must define `{definition(entry, parameters)}`, which writes into its "
+                f"outputs and returns None. The parameters are: {described(parameters)}")
+        raise Build(at_line(self.shown, 0, text))
+
+
+class Modules:
+    """The modules of a worker, by the judge's numbers."""
+
+    def __init__(self, process, watch):
+        self._process, self._watch, self._modules = process, watch, []
+
+    def load(self, path):
+        """Executes a file and returns its number."""
+        number = len(self._modules)
+        self._watch.allow(path)
+        stem = _basename(path).partition(".")[0]
+        module = Module(path, stem if number == 0 else f"{stem}_{number}")
+        module.execute(self._process)
+        self._modules.append(module)
+        return number
+
+    def get(self, number):
+        """The module with this number. Raises Lab if there is none."""
+        if not 0 <= number < len(self._modules):
+            raise Lab(f"no module {number}")
+        return self._modules[number]
+
+    def reload(self, number, keep_compiled):
+        """Executes a module's source anew, so that its globals hold nothing of earlier launches.
+
+        `keep_compiled` gets the globals before and after.
+        """
+        module = self.get(number)
+        before = module.namespace
+        module.execute(self._process)
+        keep_compiled(before, module.namespace)
+        # Frees what the globals held, also where functions and globals refer to each other.
+        for name in [name for name in before if not name.startswith("__")]:
+            del before[name]

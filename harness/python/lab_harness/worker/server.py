@@ -1,0 +1,206 @@
+"""The requests of the judge: opens the device, and answers until the judge closes the connection."""
+
+import traceback
+
+from . import calling, framing, process, versions
+from .audit import Watch
+from .devices import open_device
+from .failures import Crash, Failure, Lab
+from .memory import Memory
+from .modules import Modules
+
+_traceback = traceback.format_exc
+
+# What the judge shows beside a run that nothing holds back.
+NO_SANDBOX = "Python kernels run with the user's rights"
+
+
+def serve(connection):
+    """Serves the judge on this socket. Returns the exit code of the process."""
+    connection = framing.Connection(connection)
+    try:
+        header, _ = connection.receive()
+        number, request = header
+        name, fields = _split(request)
+        if name != "Open":
+            raise framing.Invalid(f"{name} before Open")
+        parent = fields.get("parent")
+        if parent is not None and not process.parent_is(parent):
+            return 0
+        try:
+            worker = Worker(fields)
+            reply = {"Ok": worker.opened(fields)}
+        except Failure as failure:
+            connection.send([number, failure.answer()])
+            return 0
+        connection.send([number, reply])
+        worker.serve(connection)
+        return 0
+    except framing.Closed:
+        return 0
+    except (framing.Invalid, OSError) as error:
+        process.complain(f"the connection to the judge failed: {error}")
+        return 2
+
+
+class Worker:
+    """An open device with its memory and its modules."""
+
+    def __init__(self, request):
+        self._device = open_device(request["target"])
+        self._memory = Memory(self._device, guarded=not request["under_tool"])
+        self._output = process.Output()
+        self._process = process.Identity()
+        self._watch = Watch()
+        self._modules = Modules(self._process, self._watch)
+        # Bound now: see `serve`.
+        self._requests = {name: getattr(self, f"_{word}") for name, word in _REQUESTS.items()}
+        self._watch.start()
+
+    def opened(self, request):
+        """The reply to Open."""
+        sandbox = None if request.get("sandbox") is None else {"None": {"why": NO_SANDBOX}}
+        return {"Opened": {"info": self._device.info(), "has_graphs": self._device.has_graphs, "sandbox": sandbox}}
+
+    def serve(self, connection):
+        """Answers requests until the judge closes the connection, which raises Closed."""
+        while True:
+            header, body = connection.receive()
+            number, request = header
+            name, fields = _split(request)
+            content = b""
+            try:
+                answer = self._requests.get(name)
+                if answer is None:
+                    raise Lab(f"there is no request {name}")
+                reply = answer(fields, body)
+                if type(reply) in (bytes, bytearray):
+                    reply, content = "Done", reply
+                result = {"Ok": "Done" if reply is None else reply}
+            except Failure as failure:
+                result = failure.answer()
+            except MemoryError:
+                result = Lab(f"there is not enough memory for the request {name}").answer()
+            except Exception:  # noqa: B902: whatever else fails here is the worker's own fault, or a kernel broke it
+                result = Lab(f"the worker failed in the request {name}:\n{_traceback()}").answer()
+            self._process.end_a_copy()
+            self._output.flush()
+            connection.send([number, result], content)
+
+    def _open(self, fields, body):
+        raise Lab("the device is open already")
+
+    def _load(self, fields, body):
+        return {"Module": self._modules.load(fields["image"])}
+
+    def _reload(self, fields, body):
+        # What launches left beside their buffers is noted as a breach and restored.
+        self._memory.check()
+        self._modules.reload(fields["module"], self._device.keep_compiled)
+        self._memory.exchange_places()
+        self._device.scrub()
+
+    def _missing_entry(self, fields, body):
+        found = self._modules.get(fields["module"]).function(fields["entry"])
+        return {"MissingEntry": None if found is not None else fields["entry"]}
+
+    def _allocate(self, fields, body):
+        return {"Buffer": self._memory.allocate(fields["name"], fields["bytes"])}
+
+    def _write(self, fields, body):
+        self._memory.write(fields["buffer"], body)
+
+    def _write_input(self, fields, body):
+        self._memory.write(fields["buffer"], body)
+        self._memory.seal(fields["buffer"], body)
+
+    def _read(self, fields, body):
+        return self._memory.read(fields["buffer"])
+
+    def _fill(self, fields, body):
+        self._memory.fill(fields["buffer"], fields["pattern"])
+
+    def _flush_cache(self, fields, body):
+        self._memory.flush_cache(fields["buffer"], fields["pattern"])
+
+    def _seal(self, fields, body):
+        self._memory.seal(fields["buffer"])
+
+    def _free(self, fields, body):
+        self._memory.free(fields["buffer"])
+
+    def _launch(self, launch, body):
+        seconds, _, resources = self._run([launch], None, as_graph=False)
+        launched = {"kernels": [], "is_list": False, "scratch_bytes": 0, "zeroed": False}
+        if resources:
+            launched["resources"] = resources
+        return {"Launched": {"seconds": seconds, "launched": launched}}
+
+    def _replay(self, fields, body):
+        as_graph = fields["submission"] == "graph" and self._device.has_graphs
+        seconds, uncaptured, _ = self._run(fields["launches"], fields["flush"], as_graph)
+        replayed = {"seconds": seconds}
+        if uncaptured is not None:
+            # Why the launches did not run as a graph.
+            replayed["uncaptured"] = uncaptured
+        return {"Replayed": replayed}
+
+    def _fill_all(self, fields, body):
+        for buffer in fields["buffers"]:
+            self._memory.fill(buffer, fields["pattern"])
+
+    def _digests(self, fields, body):
+        return {"Digests": self._memory.digests(fields["buffers"], fields["key"])}
+
+    def _breaches(self, fields, body):
+        return {"Breaches": self._memory.breaches()}
+
+    def _versions(self, fields, body):
+        return {"Versions": versions.of_packages()}
+
+    def _run(self, launches, flush, as_graph):
+        """Runs launches one after the other: the seconds, why they did not run as a graph, and resources."""
+        if not launches:
+            return 0.0, None, []
+        calls, given = [], {}
+        for launch in launches:
+            numbers = [arg["Buffer"] for arg in launch["args"] if "Buffer" in arg]
+            given.update({buffer: None for buffer in self._memory.give(numbers)})
+            calls.append(self._call(launch))
+        if flush is not None:
+            flush = (*self._memory.flush_range(*flush), flush[1])
+        self._expect_nothing_opened(calls[0])
+        try:
+            result = self._device.run(calls, flush, as_graph)
+        finally:
+            self._expect_nothing_opened(calls[0])
+        self._memory.take_back(list(given))
+        return result
+
+    def _call(self, launch):
+        parameters = launch.get("parameters")
+        if parameters is None or len(parameters) != len(launch["args"]):
+            raise Lab("the launch does not name its parameters: judge and worker are of different versions")
+        module, entry = self._modules.get(launch["module"]), launch["entry"]
+        function = module.require(entry, parameters)
+        call = calling.Call(module, function, launch, self._memory, self._device, self._process)
+        return call.at(lambda address: address)
+
+    def _expect_nothing_opened(self, call):
+        found = self._watch.found()
+        if found is not None:
+            raise Crash(f"{call.module.shown}: error: the kernel {found}, which only the judge may read")
+
+
+_REQUESTS = {"Open": "open", "Load": "load", "Reload": "reload", "MissingEntry": "missing_entry", "Allocate": "allocate",
+             "Write": "write", "WriteInput": "write_input", "Read": "read", "Fill": "fill", "FlushCache": "flush_cache",
+             "Seal": "seal", "Free": "free", "Launch": "launch", "Replay": "replay", "FillAll": "fill_all",
+             "Digests": "digests", "Breaches": "breaches", "Versions": "versions"}
+
+
+def _split(request):
+    """The name and the fields of a request, as serde writes an enum."""
+    if type(request) is str:
+        return request, {}
+    (name, fields), = request.items()
+    return name, fields

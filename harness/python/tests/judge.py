@@ -1,0 +1,184 @@
+"""The judge's side of the protocol, for the tests: starts a worker, sends requests, and reads answers."""
+
+import json
+import os
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PREFIX = struct.Struct("<4sIQ")
+# No request of these tests takes this long, in seconds. A worker that does not answer fails the test.
+PATIENCE = 60
+
+
+def has_numpy(python=sys.executable):
+    """Whether this Python has what a worker on the cpu device needs."""
+    return subprocess.run([python, "-c", "import numpy, ml_dtypes"], stderr=subprocess.DEVNULL).returncode == 0
+
+
+class Refused(Exception):
+    """An answer that is an error: its kind (Build, Crash, Lab) and its text."""
+
+    def __init__(self, kind, text):
+        super().__init__(f"{kind}: {text}")
+        self.kind, self.text = kind, text
+
+
+class Ended(Exception):
+    """The worker closed the connection."""
+
+
+class Connection:
+    """Requests and answers over a socket, as harness/judge/src/process/rpc.rs sends them."""
+
+    def __init__(self, connection):
+        connection.settimeout(PATIENCE)
+        self.socket, self._number = connection, 0
+
+    def call(self, request, body=b""):
+        """Sends a request and returns the reply and the body of the answer. Raises Refused for an error."""
+        try:
+            self.ask(request, body)
+            magic, header_length, body_length = PREFIX.unpack(self._read(PREFIX.size))
+        except (BrokenPipeError, ConnectionResetError):
+            raise Ended from None
+        assert magic == b"LAB1", magic
+        number, answer = json.loads(self._read(header_length))
+        body = self._read(body_length)
+        assert number == self._number, (number, self._number)
+        if "Err" in answer:
+            (kind, text), = answer["Err"].items()
+            raise Refused(kind, text)
+        return answer["Ok"], body
+
+    def ask(self, request, body=b""):
+        """Sends a request."""
+        self._number += 1
+        header = json.dumps([self._number, request]).encode()
+        self.socket.sendall(PREFIX.pack(b"LAB1", len(header), len(body)) + header + body)
+
+    def _read(self, length):
+        content = b""
+        while len(content) < length:
+            part = self.socket.recv(min(length - len(content), 1 << 20))
+            if not part:
+                raise Ended
+            content += part
+        return content
+
+
+class Worker:
+    """A worker process with an open device."""
+
+    def __init__(self, target="cpu", python=sys.executable, environment=None, under_tool=False, parent=None):
+        self.folder = tempfile.mkdtemp(prefix="lab-worker-")
+        ours, theirs = socket.socketpair()
+        environment = dict(os.environ, PYTHONPATH=PACKAGE, **(environment or {}))
+        # In a group of its own, as the judge starts it.
+        self.process = subprocess.Popen(
+            [python, "-m", "lab_harness.worker"], stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=environment, cwd=self.folder, start_new_session=True)
+        theirs.close()
+        self.connection, self.loaded = Connection(ours), 0
+        self.printed, self._threads = {"stdout": b"", "stderr": b""}, []
+        for name in self.printed:
+            thread = threading.Thread(target=self._collect, args=(name,), daemon=True)
+            thread.start()
+            self._threads.append(thread)
+        sandbox = {"files": {"read": [], "write": []}, "for_foreign_tool": False}
+        opening = {"target": target, "parent": parent or os.getpid(), "under_tool": under_tool, "sandbox": sandbox}
+        try:
+            self.opened = self.call("Open", **opening)["Opened"]
+        except (Refused, Ended):
+            self.kill()
+            raise
+
+    def _collect(self, name):
+        for line in getattr(self.process, name):
+            self.printed[name] += line
+
+    def call(self, request, body=b"", /, **fields):
+        """Sends a request and returns the reply."""
+        return self.connection.call({request: fields} if fields else request, body)[0]
+
+    def load(self, source, name="kernel.py"):
+        """Writes a source into a folder of its own and loads it. Returns the module's number."""
+        folder = os.path.join(self.folder, str(self.loaded))
+        self.loaded += 1
+        os.mkdir(folder)
+        path = os.path.join(folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(source)
+        return self.call("Load", image=path)["Module"]
+
+    def buffer(self, name, length):
+        """Allocates a buffer and returns its number."""
+        return self.call("Allocate", name=name, bytes=length)["Buffer"]
+
+    def input(self, name, content):
+        """Allocates a buffer with this content, which no launch may change."""
+        number = self.buffer(name, len(content))
+        self.call("WriteInput", bytes(content), buffer=number)
+        return number
+
+    def read(self, buffer):
+        """The content of a buffer."""
+        return self.connection.call({"Read": {"buffer": buffer}})[1]
+
+    def launch(self, module, entry, *args):
+        """Launches. Returns the fields of the reply."""
+        return self.call("Launch", **launch(module, entry, *args))["Launched"]
+
+    def replay(self, launches, flush=None, submission="plain"):
+        """Runs launches one after the other. Returns the fields of the reply."""
+        return self.call("Replay", launches=launches, flush=flush, submission=submission)["Replayed"]
+
+    def breaches(self):
+        """What the launches broke."""
+        return self.call("Breaches")["Breaches"]
+
+    def kill(self):
+        """Ends the worker. Its output is complete afterwards."""
+        self.connection.socket.close()
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(PATIENCE)
+        for thread in self._threads:
+            thread.join(PATIENCE)
+        self.process.stdout.close()
+        self.process.stderr.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def close(self):
+        """Closes the connection, waits until the worker ends by itself, and returns its exit code."""
+        self.connection.socket.close()
+        code = self.process.wait(PATIENCE)
+        self.kill()
+        return code
+
+
+def floats(*values):
+    """The bytes of f32 values."""
+    return struct.pack(f"<{len(values)}f", *values)
+
+
+def tensor(name, dtype, shape, buffer):
+    """An argument of a launch that is a tensor."""
+    return {"name": name, "dtype": dtype, "shape": list(shape)}, {"Buffer": buffer}
+
+
+def value(name, dtype, content):
+    """An argument of a launch that is a scalar; `content` are its bytes."""
+    return {"name": name, "dtype": dtype}, {"Value": list(content)}
+
+
+def launch(module, entry, *args):
+    """A launch as harness/judge/src/worker/mod.rs defines it."""
+    return {"module": module, "entry": entry, "args": [arg for _, arg in args],
+            "parameters": [parameter for parameter, _ in args], "dims": [], "order": "Forward", "tensors": [],
+            "scratch": "the scratch buffer"}
