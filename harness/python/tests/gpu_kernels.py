@@ -224,3 +224,19 @@ def same(x, y):
 def kind(x, y):
     raise TypeError(str(x.dtype))
 """
+
+# A graph break: the function goes on after it with globals of its own.
+BROKEN = """
+import torch
+
+scale = 2.0
+
+@torch.compile
+def formula(a, x):
+    wide = x * (scale / 2)
+    torch._dynamo.graph_break()
+    return a * wide + scale / 2
+
+def axpy(a, x, y, n):
+    y.copy_(formula(a, x))
+"""

@@ -9,11 +9,12 @@ use crate::search_highlight;
 use crate::state::repository::DeviceName;
 use crate::state::{ScreenSettings, Setup};
 use crate::table::{Column, FIELDS, Table};
-use crate::text::{fit, pad, pad_left, printable, width, wrap_to};
+use crate::text::{fit, pad, pad_left, printable, wrap_to};
 use crate::theme::Theme;
 use crate::views::Pane;
 use crate::widgets::input::draw_input;
-use crate::widgets::{ListArea, PaneSlot};
+use crate::widgets::table_head::{GAP, GUTTER, Heading, arrow};
+use crate::widgets::{ListArea, PaneSlot, table_head};
 use columns::ShownColumn;
 use lab_core::objective::Objective;
 use lab_core::run::chosen::ChosenMeasure;
@@ -24,9 +25,6 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use tui_input::Input;
-
-/// Columns before the first: the sign of the selected row, and of a mark.
-const GUTTER: usize = 2;
 
 #[derive(Debug)]
 pub struct ExperimentsState {
@@ -144,8 +142,7 @@ pub fn draw(
     let mut heads = Vec::new();
     if inner.height > 2 {
         let head = Rect { height: 1, ..inner };
-        frame.render_widget(header(&shown, table, &data.objective(), theme), head);
-        heads = head_areas(&shown, head);
+        heads = table_head::draw(frame, head, &headings(&shown, table, &data.objective()), theme);
         inner = Rect { y: inner.y + 1, height: inner.height - 1, ..inner };
     }
     let rows = usize::from(inner.height);
@@ -189,10 +186,6 @@ fn note(table: &Table, data: Experiments, all_key: &str) -> String {
     }
 }
 
-fn arrow(descending: bool) -> &'static str {
-    if descending { "▼" } else { "▲" }
-}
-
 /// Draws the line that is typed into at the foot; below it what is wrong with it, or what can be typed. Returns the area
 /// above.
 fn draw_filter(frame: &mut Frame, area: Rect, input: &Input, problem: Option<&str>, theme: &Theme) -> Rect {
@@ -213,35 +206,17 @@ fn draw_filter(frame: &mut Frame, area: Rect, input: &Input, problem: Option<&st
     above
 }
 
-/// The area of each column's heading, without the gaps between them.
-fn head_areas(shown: &[ShownColumn], area: Rect) -> Vec<(Rect, Column)> {
-    let mut from = GUTTER;
-    let place = |&ShownColumn { column, width }: &ShownColumn| {
-        let x = area.x.saturating_add(from as u16);
-        from += width + columns::GAP.len();
-        (Rect { x, width: width as u16, ..area }.intersection(area), column)
-    };
-    shown.iter().map(place).collect()
-}
-
-fn header(shown: &[ShownColumn], table: &Table, objective: &Objective, theme: &Theme) -> Line<'static> {
+/// The headings of the columns.
+fn headings(shown: &[ShownColumn], table: &Table, objective: &Objective) -> Vec<Heading<Column>> {
     let sort = table.sort();
-    let mut spans = vec![Span::raw(" ".repeat(GUTTER))];
-    for (at, &ShownColumn { column, width }) in shown.iter().enumerate() {
-        let is_sorted = sort.column == column;
-        let mut name = columns::name(column, objective);
-        // A column that is too narrow for its heading holds a sign, which needs none.
-        if self::width(&name) > width {
-            name.clear();
-        } else if is_sorted {
-            name.push_str(arrow(sort.descending));
-        }
-        let name = if columns::is_figure(column) { pad_left(&name, width) } else { pad(&name, width) };
-        let style = if is_sorted { theme.strong() } else { theme.quiet() };
-        spans.push(Span::raw(if at > 0 { columns::GAP } else { "" }));
-        spans.push(Span::styled(name, style));
-    }
-    Line::from(spans)
+    let heading = |&ShownColumn { column, width }: &ShownColumn| Heading {
+        column,
+        name: columns::name(column, objective),
+        width,
+        is_figure: columns::is_figure(column),
+        descending: (sort.column == column).then_some(sort.descending),
+    };
+    shown.iter().map(heading).collect()
 }
 
 fn row(
@@ -272,7 +247,7 @@ fn row(
             _ if columns::is_figure(column) => pad_left(&cell, width),
             _ => pad(&cell, width),
         };
-        spans.push(Span::raw(if at > 0 { columns::GAP } else { "" }));
+        spans.push(Span::raw(if at > 0 { GAP } else { "" }));
         spans.push(Span::styled(cell, style));
     }
     Line::from(spans)

@@ -8,7 +8,6 @@ use crate::process::child::{Child, LineSink};
 use crate::sync::lock;
 use lab_device::sandbox::{MACHINE_MEMORY, limit_child};
 use lab_protocol::Target;
-use lab_python::First;
 use std::fmt;
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -58,6 +57,8 @@ pub struct Interpreter {
     pub program: PathBuf,
     /// Limit for its start with its packages, and for loading a source.
     pub load_limit: Duration,
+    /// Folders with modules that sources may import, the first one first.
+    pub modules: Vec<PathBuf>,
 }
 
 impl Interpreter {
@@ -75,7 +76,7 @@ impl Interpreter {
         let mut command = Command::new(&self.program);
         command
             .args(["-m", lab_python::WORKER])
-            .env("PYTHONPATH", lab_python::search_path(&package, First::Package))
+            .env("PYTHONPATH", lab_python::search_path_with(&package, &self.modules))
             // Lines come when they are printed, also before a crash.
             .env("PYTHONUNBUFFERED", "1")
             // No file of the current folder takes the name of a module.
@@ -161,7 +162,8 @@ mod tests {
         assert_eq!(read(&["3.2", "lab: 3.11", "lab: numpy"]), (Some((3, 11)), true));
         assert_eq!(read(&["lab: 2.7", "ImportError: No module named numpy"]), (Some((2, 7)), false));
         assert_eq!(read(&["-c import sys"]), (None, false));
-        let echo = Interpreter { program: "echo".into(), load_limit: Duration::from_secs(60) };
+        let echo =
+            Interpreter { program: "echo".into(), load_limit: Duration::from_secs(60), modules: Vec::new() };
         let text = echo.why_not_ready("ended with exit code 0");
         assert!(
             text.starts_with("the Python interpreter echo ended with exit code 0 before it was ready"),

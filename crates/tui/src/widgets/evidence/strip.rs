@@ -140,6 +140,6 @@ mod tests {
         let odd = |cells| text(&format!("y_diff: 2 limit=1\ny_series: 0,2 cells={cells}\n"), 60);
         assert_eq!(odd("0"), "   ✗  0…1  worst: point 1, 2 (limit 1)", "as many cells as points");
         assert!(odd(&usize::MAX.to_string()).contains("worst: "), "no harness's number is too large");
-        assert_eq!(text("y_diff: 0 limit=0\ny_series: 0,0\n", 40), "      0…1  worst: 0, 0 of 0 limit");
+        assert_eq!(text("y_diff: 0 limit=0\ny_series: 0,0\n", 40), "      0…1  no difference (limit 0)");
     }
 }
