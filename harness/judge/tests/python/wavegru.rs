@@ -130,7 +130,8 @@ fn same_verdict() -> Result<(), Failed> {
     // Both found the same run to be the nearest to a tie, at the same step. Only the form of the exponent differs.
     let mut nearest = Vec::new();
     for ended in &both {
-        let (margin, run) = ended.value("sample_margin")?.split_once(' ').ok_or("a margin without its run")?;
+        let (margin, run) =
+            ended.value("sample_margin")?.split_once(' ').ok_or("a margin without its run")?;
         nearest.push((margin.parse::<f64>()?, run));
     }
     assert_eq!(nearest[0], nearest[1]);
@@ -151,7 +152,8 @@ fn same_verdict() -> Result<(), Failed> {
 fn exit_codes() -> Result<(), Failed> {
     let begin = "    int token = run.first_token;\n";
     let line = 1 + PLAIN.lines().position(|line| begin.trim_end() == line).ok_or("the line is not there")?;
-    let broken = Problem::new(begin, "    int token = run.last_token;\n").in_python(&[])?.is(Exit::NotBuilt)?;
+    let broken =
+        Problem::new(begin, "    int token = run.last_token;\n").in_python(&[])?.is(Exit::NotBuilt)?;
     broken.says("build: failed")?.says(&format!("kernel.cu:{line}:"))?;
 
     let trap = Problem::new(begin, "    int token = run.first_token; if (blockIdx.x == 3) __trap();\n");
@@ -160,5 +162,10 @@ fn exit_codes() -> Result<(), Failed> {
 
     let tensor = Problem::plain();
     std::fs::write(tensor.path("problem.toml"), "kind = \"tensor\"\n")?;
-    tensor.in_python(&[])?.is(Exit::NOT_JUDGED)?.says("fault: problem")?.says("kind is not \"wavegru\"").map(drop)
+    tensor
+        .in_python(&[])?
+        .is(Exit::NOT_JUDGED)?
+        .says("fault: problem")?
+        .says("kind is not \"wavegru\"")
+        .map(drop)
 }
