@@ -423,3 +423,7 @@ fn joined(folder: &str, name: &str) -> String {
     }
     parts.join("/")
 }
+
+#[cfg(test)]
+#[path = "source_tests.rs"]
+mod tests;
