@@ -204,6 +204,15 @@ def check_streams(worker, pair):
     worker.breaches()
     replayed = pair.replay("reads_back", "graph")
     check("what cannot be recorded runs plainly and says why", pair.is_right() and "uncaptured" in replayed, replayed)
+    pair.replay("beside", "graph")
+    check("results that were computed beside the recording are wrong", not pair.is_right())
+    worker.breaches()
+    for submission in ("graph", "plain"):
+        worker.call("Reload", module=pair.module)
+        worker.breaches()
+        flush = [worker.buffer("flush", 64), POISONS[0]]
+        expect(f"work before the window, {submission}", "Crash", [elsewhere], pair.replay, "at_first", submission, flush)
+    worker.breaches()
     pair.launch("writes_nothing")
     worker.breaches()
     pair.launch("later")
@@ -235,6 +244,16 @@ def check_reload(worker, pair):
         pair.launch("finds_memory")
         found = struct.unpack("<f", worker.read(pair.y)[:4])[0]
         check(f"memory that PyTorch keeps is wiped, turn {turn}", found == 0, f"{found} words of the launch before")
+    for turn in range(2):
+        pair.launch("outlives")
+        found = struct.unpack("<f", worker.read(pair.y)[:4])[0]
+        check(f"a tensor that outlives its module is wiped, turn {turn}", found == 0, f"{found} words")
+        worker.call("Reload", module=pair.module)
+    table = Pair(worker, gpu_kernels.TABLE)
+    table.launch("f")
+    worker.call("Reload", module=pair.module)
+    table.launch("f")
+    check("another module's table is there after a reload", table.is_right())
     check("inputs keep their content", worker.read(pair.x) == floats(pair.values) and worker.breaches() == [])
 
 

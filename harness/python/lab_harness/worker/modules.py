@@ -24,15 +24,20 @@ class Module:
         # The globals of the functions: the same dictionary as long as the worker lives, see `empty`.
         self.namespace = self._module.__dict__
         self._code = None
+        # Whether the memory of the device that its globals may hold was overwritten.
+        self.is_wiped = False
         try:
             with _open(path, "rb") as file:
                 self._source = file.read()
         except OSError as error:
             raise Lab(f"{path} cannot be read: {error}") from None
 
-    def execute(self, process):
-        """Executes the source, without what earlier launches left in its globals. Raises Build with the text of an exception."""
+    def empty(self):
+        """Removes what earlier launches left in the globals."""
         empty(self.namespace)
+
+    def execute(self, process):
+        """Executes the source. Raises Build with the text of an exception."""
         self.namespace.update({"__name__": self._name, "__file__": self.path, "__doc__": None, "__package__": None,
                                "__loader__": None, "__spec__": None})
         _modules[self._name] = self._module
@@ -89,12 +94,29 @@ class Modules:
             raise Lab(f"no module {number}")
         return self._modules[number]
 
-    def reload(self, number, keep_compiled):
+    def reload(self, number, device):
         """Executes a module's source anew, so that its globals hold nothing of earlier launches.
 
-        `keep_compiled` gets the globals before and after.
+        What modules hold on the device is wiped. So each other module is executed anew when it is used next.
         """
         module = self.get(number)
-        before = dict(module.namespace)
+        self._execute_again(module, device, device.wipe)
+        if device.wipe is not None:
+            for other in self._modules:
+                other.is_wiped = other is not module
+
+    def use(self, number, device):
+        """The module with this number, for a launch."""
+        module = self.get(number)
+        if module.is_wiped:
+            self._execute_again(module, device, None)
+        return module
+
+    def _execute_again(self, module, device, between):
+        compiled = device.compiled(module.namespace)
+        module.empty()
+        if between is not None:
+            between()
         module.execute(self._process)
-        keep_compiled(before, module.namespace)
+        module.is_wiped = False
+        device.use_compiled(compiled, module.namespace)
