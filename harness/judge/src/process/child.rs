@@ -147,7 +147,8 @@ impl Child {
     pub fn fork(socket: &Path, python_path: &OsStr, forward: LineSink) -> io::Result<(Child, UnixStream)> {
         let (ours, theirs) = UnixStream::pair()?;
         let ((stdout, to_stdout), (stderr, to_stderr)) = (io::pipe()?, io::pipe()?);
-        let forked = Forked::start(socket, python_path, [theirs.as_fd(), to_stdout.as_fd(), to_stderr.as_fd()])?;
+        let forked =
+            Forked::start(socket, python_path, [theirs.as_fd(), to_stdout.as_fd(), to_stderr.as_fd()])?;
         let killer = Arc::new(forked.killer()?);
         let kill = move || killer.kill();
         let child = Self::with_output(Process::Forked(forked), [stdout, stderr], kill, forward)?;

@@ -235,8 +235,11 @@ mod tests {
         assert_eq!(worker.poll().unwrap().unwrap().signal(), Some(9));
         let (request, was_shut_down) = thread.join().unwrap();
         assert!(was_shut_down);
-        assert_eq!(request, "{\"environment\":{\"PYTHONPATH\":\"/a:/b\"},\"run\":\"worker\"}
-");
+        assert_eq!(
+            request,
+            "{\"environment\":{\"PYTHONPATH\":\"/a:/b\"},\"run\":\"worker\"}
+"
+        );
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod interpreters;
 mod package;
 mod python;
 mod runs;
+mod standby;
 #[allow(dead_code, unused_imports)]
 #[path = "../judge/support.rs"]
 mod support;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
     let mut trials = cases::trials();
     trials.extend(interpreters::trials());
     trials.extend(runs::trials());
+    trials.extend(standby::trials());
     trials.extend(package::trials());
     if let Some(why) = &missing {
         // The tests that need no NumPy run all the same.
