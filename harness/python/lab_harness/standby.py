@@ -182,7 +182,10 @@ class Standby:
         self._selector.register(connection, selectors.EVENT_READ, self._read)
 
     def _read(self, connection):
-        run = self._runs[connection]
+        run = self._runs.get(connection)
+        if run is None:
+            # Its worker was reaped by an event of the same round.
+            return
         try:
             content, descriptors, _, _ = socket.recv_fds(connection, LONGEST, DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
         except BlockingIOError:

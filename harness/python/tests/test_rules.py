@@ -1,11 +1,11 @@
 """What a launch must not do on the cpu device, and what the worker finds: stores, cheats, files, processes."""
 
+import importlib.util
 import os
 import struct
 import tempfile
 import unittest
 
-from . import judge
 from .judge import floats
 from .worker_case import POISONS, X, WorkerCase
 
@@ -148,6 +148,32 @@ def f(x, y):
             self.worker.call("Reload", module=candidate)
 
 
+    @unittest.skipUnless(importlib.util.find_spec("torch"), "this Python has no PyTorch")
+    def test_what_pytorch_has_compiled_stays_compiled(self):
+        self.load("""import torch
+from torch._dynamo.utils import counters
+scale = 2.0
+state = []
+def helper(x):
+    return x * scale
+@torch.compile(backend="eager")
+def formula(x):
+    wide = helper(x)
+    torch._dynamo.graph_break()
+    return wide * torch.ones(1) * scale
+def f(x, y):
+    state.append(1)
+    y[...] = formula(torch.from_numpy(x.copy())).numpy()
+    y[0], y[1] = counters["stats"]["unique_graphs"], len(state)
+""")
+        first = self.launch()
+        graphs = struct.unpack("<4f", first)[0]
+        self.assertGreater(graphs, 0)
+        for _ in range(10):
+            self.worker.call("Reload", module=self.module)
+            self.assertEqual(self.launch(), floats(graphs, 1, 12, 16), "no graph is compiled, and the globals are new")
+
+
 class Processes(WorkerCase):
     def test_what_a_kernel_prints_goes_to_the_pipes_at_once(self):
         self.load("""import os, sys
@@ -250,9 +276,7 @@ class Files(WorkerCase):
                      "import subprocess; subprocess.run(['cat', F + '/reference.py'], stdout=-3)",
                      "os.system('cat ' + F + '/reference.py > /dev/null')"):
             with self.subTest(body):
-                self.worker.kill()
-                self.worker = judge.Worker()
-                self.addCleanup(self.worker.kill)
+                self.start()
                 self.assertIn("kernel.py: error: the kernel ", self.opens(body))
 
     def test_what_is_opened_while_the_source_is_loaded_is_told_at_the_first_launch(self):

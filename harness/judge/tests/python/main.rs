@@ -16,6 +16,7 @@ mod standby;
 #[allow(dead_code, unused_imports)]
 #[path = "../judge/support.rs"]
 mod support;
+mod wavegru;
 
 use lab_judge::{compiler, worker};
 use libtest_mimic::{Arguments, Trial};
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
     trials.extend(runs::trials());
     trials.extend(standby::trials());
     trials.extend(package::trials());
+    trials.extend(wavegru::trials());
     if let Some(why) = &missing {
         // The tests that need no NumPy run all the same.
         trials = trials
