@@ -10,6 +10,7 @@ One connection to SOCKET is one run. Each message is a line of JSON.
 
     judge    {"run": "worker", "environment": {"NAME": "value", …}}
              with three descriptors (SCM_RIGHTS): the worker's socket, its stdout, its stderr. "environment" may be left out.
+             A PYTHONPATH in it takes the place of the standby's; the package that the standby has imported stays.
     standby  {"started": 1234}               the process id of the worker, which leads a session and a process group
     standby  {"ended": {"code": 3}}          or {"ended": {"signal": 9}}; then the standby closes the connection
     standby  {"refused": "why"}              instead of these two; then the standby closes the connection
@@ -98,6 +99,16 @@ def listen(path):
     listening.listen(MOST_RUNS)
     listening.setblocking(False)
     return listening
+
+
+def search(path):
+    """Searches the folders of this PYTHONPATH for modules, in place of those of the PYTHONPATH of this process."""
+    if path is None:
+        return
+    own = os.environ.get("PYTHONPATH", "").split(":")
+    rest = [folder for folder in sys.path if folder not in own]
+    sys.path[:] = [folder for folder in path.split(":") if folder] + rest
+    importlib.invalidate_caches()
 
 
 class Run:
@@ -268,6 +279,7 @@ class Standby:
         self._selector.close()
         for other in (self._wake, self._woken, self._listening, *self._runs):
             os.close(other) if type(other) is int else other.close()
+        search(environment.get("PYTHONPATH"))
         os.environ.update(environment)
         connection = process.take_socket()
         from .worker import server

@@ -6,6 +6,7 @@ import struct
 import tempfile
 import unittest
 
+from . import judge
 from .judge import floats
 from .worker_case import POISONS, X, WorkerCase
 
@@ -298,9 +299,7 @@ def f(x, y):
         for name, text in (("tiles.py", "SIZE = 4\n"), ("reference.py", "secret = 1\n")):
             with open(os.path.join(copy, name), "w", encoding="utf-8") as file:
                 file.write(text)
-        self.worker.kill()
-        self.worker = judge.Worker(environment={"PYTHONPATH": f"{judge.PACKAGE}:{copy}"})
-        self.addCleanup(self.worker.kill)
+        self.start(environment={"PYTHONPATH": f"{judge.PACKAGE}:{copy}"})
         self.load("import tiles\ndef f(x, y):\n    assert tiles.SIZE == 4\n    y[...] = x\n")
         self.assertEqual(self.launch(), X)
         self.assertIn("opened", self.opens(f"open({copy + '/reference.py'!r}).close()"))
