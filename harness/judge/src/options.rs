@@ -68,6 +68,8 @@ pub struct JudgeOptions {
     pub discipline: Option<Trials>,
     /// The Python that runs Python kernels and a reference.py: a path, or a name that PATH leads to; `None` is python3.
     pub python: Option<PathBuf>,
+    /// The socket of a parent on standby that is this Python (`lab_harness.standby`); `None` starts each worker anew.
+    pub python_standby: Option<PathBuf>,
     /// Limit for the start of that Python, and for executing a source, which imports its packages.
     pub load_limit: Duration,
     /// The program that is started as the compiler process.
@@ -105,6 +107,7 @@ impl JudgeOptions {
             plan: Plan::default(),
             discipline: None,
             python: None,
+            python_standby: None,
             load_limit: Duration::from_secs(60),
             compiler: Program::this(&["harness-compiler"]),
             worker: Program::this(&["harness-worker"]),
@@ -128,7 +131,12 @@ impl JudgeOptions {
         let is_path = named.components().count() > 1;
         let absolute = is_path.then(|| std::path::absolute(&named).ok()).flatten();
         let modules = self.module_folders();
-        Interpreter { program: absolute.unwrap_or(named), load_limit: self.load_limit, modules }
+        Interpreter {
+            program: absolute.unwrap_or(named),
+            load_limit: self.load_limit,
+            modules,
+            standby: self.python_standby.clone(),
+        }
     }
 
     /// The folders in which Python finds the modules of the repository: the kernel's, and those that stand for the repository,

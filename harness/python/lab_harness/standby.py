@@ -281,6 +281,9 @@ class Standby:
             os.close(other) if type(other) is int else other.close()
         search(environment.get("PYTHONPATH"))
         os.environ.update(environment)
+        # As at the start of Python: the folders of this run's modules come before those of other packages.
+        folders = [folder for folder in environment.get("PYTHONPATH", "").split(":") if folder]
+        sys.path[:0] = [folder for folder in folders if folder not in sys.path]
         connection = process.take_socket()
         from .worker import server
 

@@ -25,11 +25,20 @@ pub fn search_path_with(folder: &Path, modules: &[PathBuf]) -> OsString {
     with_modules(folder, modules, users)
 }
 
+/// The folders that [`search_path_with`] names after the package: for a worker that has the package already.
+pub fn module_path(modules: &[PathBuf]) -> OsString {
+    all_modules(modules, env::var_os("PYTHONPATH").filter(|users| !users.is_empty()))
+}
+
 fn with_modules(folder: &Path, modules: &[PathBuf], users: Option<OsString>) -> OsString {
+    join(folder, First::Package, all_modules(modules, users))
+}
+
+fn all_modules(modules: &[PathBuf], users: Option<OsString>) -> OsString {
     let can_stand = |folder: &&PathBuf| !folder.as_os_str().as_encoded_bytes().contains(&b':');
     let modules = modules.iter().filter(can_stand).map(|folder| folder.as_os_str().to_owned());
     let all: Vec<OsString> = modules.chain(users).collect();
-    join(folder, First::Package, all.join(OsStr::new(":")))
+    all.join(OsStr::new(":"))
 }
 
 fn join(folder: &Path, first: First, users: OsString) -> OsString {

@@ -135,6 +135,8 @@ fn probe(program: &Path) -> Result<Probed, String> {
             }
         }
     }
+    // It has closed its output, so it has nothing to say any more.
+    group.kill();
     let status = group.wait().map_err(|error| format!("cannot be waited for: {error}"))?;
     let line = output.lines().rev().find_map(|line| line.strip_prefix(MARK));
     line.and_then(|line| serde_json::from_str(line).ok()).ok_or_else(|| {
