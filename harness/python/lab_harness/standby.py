@@ -102,12 +102,16 @@ def listen(path):
 
 
 def search(path):
-    """Searches the folders of this PYTHONPATH for modules, in place of those of the PYTHONPATH of this process."""
+    """Searches the folders of this PYTHONPATH for modules, in place of those of the PYTHONPATH of this process.
+
+    They come before those of other packages, as at the start of Python. The package lab_harness itself stays.
+    """
     if path is None:
         return
-    own = os.environ.get("PYTHONPATH", "").split(":")
-    rest = [folder for folder in sys.path if folder not in own]
-    sys.path[:] = [folder for folder in path.split(":") if folder] + rest
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    own = [folder for folder in os.environ.get("PYTHONPATH", "").split(":") if folder != package]
+    named = [folder for folder in path.split(":") if folder]
+    sys.path[:] = named + [folder for folder in sys.path if folder not in own and folder not in named]
     importlib.invalidate_caches()
 
 
@@ -281,9 +285,6 @@ class Standby:
             os.close(other) if type(other) is int else other.close()
         search(environment.get("PYTHONPATH"))
         os.environ.update(environment)
-        # As at the start of Python: the folders of this run's modules come before those of other packages.
-        folders = [folder for folder in environment.get("PYTHONPATH", "").split(":") if folder]
-        sys.path[:0] = [folder for folder in folders if folder not in sys.path]
         connection = process.take_socket()
         from .worker import server
 
