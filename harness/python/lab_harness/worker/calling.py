@@ -116,7 +116,7 @@ class Call:
             result = self._function(*self._positional, **self._named)
         except BaseException as error:  # noqa: B902: also SystemExit and KeyboardInterrupt are the kernel's
             self._restore()
-            raise Crash(explain(error, self.module.path)) from None
+            raise Crash(explain(error, self.module.path, self.module.is_cpu)) from None
         self._restore()
         if result is not None:
             kind = type(result)

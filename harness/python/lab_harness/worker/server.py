@@ -52,7 +52,7 @@ class Worker:
         self._output = process.Output()
         self._process = process.Identity()
         self._watch = Watch()
-        self._modules = Modules(self._process, self._watch)
+        self._modules = Modules(self._process, self._watch, self._device.info()["emulated"])
         # Bound now: see `serve`.
         self._requests = {name: getattr(self, f"_{word}") for name, word in _REQUESTS.items()}
         self._watch.start()
