@@ -174,6 +174,7 @@ class Worker:
             result = self._device.run(calls, flush, as_graph)
         finally:
             self._expect_nothing_opened(calls[0])
+        calling.expect_no_thread(calls[0].module)
         self._memory.take_back(list(given))
         return result
 
