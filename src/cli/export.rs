@@ -100,7 +100,10 @@ pub fn main(options: &ExportArgs) -> Result<ExitCode> {
     let output = output_path(options, &project)?;
     refuse_inputs(&output, &project)?;
     if !options.force && output.symlink_metadata().is_ok() {
-        bail!("{} exists: name another file with --output FILE, or replace it with --force", output.display());
+        bail!(
+            "{} exists: name another file with --output FILE, or replace it with --force",
+            output.display()
+        );
     }
 
     let facts = Facts::of(&repo, &project, on_disk)?;
@@ -121,7 +124,11 @@ pub fn main(options: &ExportArgs) -> Result<ExitCode> {
             },
         ));
     }
-    say(&format!("wrote {shown} ({}): {}", options.to.word(), facts.lines.first().map_or("", String::as_str)));
+    say(&format!(
+        "wrote {shown} ({}): {}",
+        options.to.word(),
+        facts.lines.first().map_or("", String::as_str)
+    ));
     say(&format!("next: `{}` verifies and times it", text.next));
     Ok(ExitCode::SUCCESS)
 }
@@ -138,13 +145,20 @@ fn written(to: To, project: &Project, files: &Files, facts: &Facts, output: &Pat
     let kernel = files.text(&project.kernel_name)?.with_context(|| files.missing_kernel(project))?;
     let problem_file = project.problem_dir.join("problem.toml");
     let problem_toml = files.text(&beside("problem.toml"))?.with_context(|| {
-        format!("there is no {} {}, so the kernel's parameters are unknown", beside("problem.toml"), files.place())
+        format!(
+            "there is no {} {}, so the kernel's parameters are unknown",
+            beside("problem.toml"),
+            files.place()
+        )
     })?;
     let mut references = Vec::new();
     for name in ["reference.cu", "reference.py"] {
         references.extend(files.text(&beside(name))?.map(|text| (sanitise::words(&beside(name)), text)));
     }
-    ensure!(references.len() < 2, "reference.cu and reference.py are both there: a problem has one reference, remove the other");
+    ensure!(
+        references.len() < 2,
+        "reference.cu and reference.py are both there: a problem has one reference, remove the other"
+    );
     let reference = references.first().map(|(path, text)| Source { path, text });
     let read = |path: &str| files.text(&beside(path)).map_err(|error| format!("{error:#}"));
     let options = project.config.compile.options.for_nvrtc();
@@ -197,9 +211,11 @@ fn output_path(options: &ExportArgs, project: &Project) -> Result<PathBuf> {
 
 /// Refuses an output that is a file of the problem itself, also with --force.
 fn refuse_inputs(output: &Path, project: &Project) -> Result<()> {
-    let own = ["kernel.cu", "kernel.py", "reference.cu", "reference.py", "problem.toml"].map(|name| project.problem_dir.join(name));
+    let own = ["kernel.cu", "kernel.py", "reference.cu", "reference.py", "problem.toml"]
+        .map(|name| project.problem_dir.join(name));
     let Ok(meant) = output.canonicalize() else { return Ok(()) };
-    let is_own = own.iter().chain([&project.kernel]).any(|file| file.canonicalize().is_ok_and(|file| file == meant));
+    let is_own =
+        own.iter().chain([&project.kernel]).any(|file| file.canonicalize().is_ok_and(|file| file == meant));
     ensure!(!is_own, "{} is a file of the problem: name another file with --output FILE", output.display());
     Ok(())
 }
@@ -212,7 +228,10 @@ fn write(output: &Path, text: &str, replaces: bool) -> Result<()> {
     }
     let mut file = match OpenOptions::new().write(true).create_new(true).open(output) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            bail!("{} exists: name another file with --output FILE, or replace it with --force", output.display())
+            bail!(
+                "{} exists: name another file with --output FILE, or replace it with --force",
+                output.display()
+            )
         }
         opened => opened.with_context(cannot)?,
     };

@@ -27,7 +27,8 @@ impl Facts {
         let record = if on_disk { None } else { record(repo, project)? };
         let by = format!("Written by `lab export` of lab {}.", env!("CARGO_PKG_VERSION"));
         let kept = record.as_ref().and_then(|record| record.decision.as_ref());
-        let kept = kept.and_then(|decision| Some((decision.commit.as_deref()?, decision.description.as_str())));
+        let kept =
+            kept.and_then(|decision| Some((decision.commit.as_deref()?, decision.description.as_str())));
         let mut lines = Vec::new();
         let commit = match (&head, on_disk) {
             (Some((id, _, subject)), false) => {
@@ -36,8 +37,11 @@ impl Facts {
                 Some(id.to_owned())
             }
             (head, _) => {
-                let beside = head.as_ref().map_or_else(String::new, |(id, ..)| format!(" beside the commit {}", short(id)));
-                lines.push(format!("The kernel is {kernel} as it was on disk{beside}; it was not kept. {by}"));
+                let beside = head
+                    .as_ref()
+                    .map_or_else(String::new, |(id, ..)| format!(" beside the commit {}", short(id)));
+                lines
+                    .push(format!("The kernel is {kernel} as it was on disk{beside}; it was not kept. {by}"));
                 None
             }
         };
@@ -69,9 +73,11 @@ fn measured(record: Option<&Record>, on_disk: bool) -> Option<String> {
     };
     let verdict = record.verdict.as_ref()?;
     let device = record.device.as_deref().unwrap_or("an unknown device");
-    let emulated = if verdict.emulated { ", which is emulated: its times say nothing about a GPU" } else { "" };
+    let emulated =
+        if verdict.emulated { ", which is emulated: its times say nothing about a GPU" } else { "" };
     let kernel_us = record.sealed().and_then(|sealed| sealed.kernel_us).or(verdict.kernel_us);
-    let mut figure: Vec<String> = record.objective().map(|o| format!("{} samples/s", figures::figure(o.value))).into_iter().collect();
+    let mut figure: Vec<String> =
+        record.objective().map(|o| format!("{} samples/s", figures::figure(o.value))).into_iter().collect();
     figure.extend(kernel_us.map(|us| format!("{} us a launch", figures::figure(us))));
     let figure = if figure.is_empty() { "no figure".to_owned() } else { figure.join(", ") };
     Some(format!("Measured: {figure} on {device}{emulated} (run {}).", record.start.id))
@@ -83,10 +89,13 @@ fn licence(repo: &Repo) -> Result<String> {
         let upper = name.to_ascii_uppercase();
         ["LICENSE", "LICENCE", "COPYING", "NOTICE", "UNLICENSE"].iter().any(|word| upper.starts_with(word))
     };
-    let files: Vec<String> = repo::names_in_head(repo, Path::new(""))?.into_iter().filter(is_licence).collect();
+    let files: Vec<String> =
+        repo::names_in_head(repo, Path::new(""))?.into_iter().filter(is_licence).collect();
     let theirs = match files.as_slice() {
         [] => "the repository that they come from has no licence file: ask its owners".to_owned(),
         files => format!("that of their repository ({})", files.join(", ")),
     };
-    Ok(format!("Licence of the kernel and the reference: {theirs}. What lab adds may be used under MIT or Apache-2.0."))
+    Ok(format!(
+        "Licence of the kernel and the reference: {theirs}. What lab adds may be used under MIT or Apache-2.0."
+    ))
 }

@@ -1,10 +1,10 @@
 //! The C++ between PyTorch and the kernel: checks the tensors, infers the dimensions from their shapes, and launches.
 
-use super::Parts;
-use super::formula;
 use super::super::file::outline::{Outline, OutlinedTensor};
 use super::super::number::NumberText;
 use super::super::spec::TensorRole;
+use super::Parts;
+use super::formula;
 use super::tables::{number, quoted};
 use crate::dtype::Dtype;
 use std::fmt::Write;
@@ -171,7 +171,11 @@ impl Writer<'_> {
                 (NumberText::Float(value), _) => (ParameterKind::Scalar, format!(", {value:?} by default")),
                 (NumberText::Expression(text), _) => (ParameterKind::Scalar, format!(", {text} by default")),
             };
-            parameters.push(Parameter { name: scalar.name.clone(), what: format!("{}{default}", scalar.dtype), kind });
+            parameters.push(Parameter {
+                name: scalar.name.clone(),
+                what: format!("{}{default}", scalar.dtype),
+                kind,
+            });
         }
         for (dim, source) in self.outline.dims.iter().zip(&self.dims) {
             if matches!(source, DimSource::Parameter) {
@@ -205,10 +209,11 @@ impl Writer<'_> {
     }
 
     fn cpp_parameters(&self) -> String {
-        let tensors = self.outline.tensors.iter().zip(&self.required).map(|(tensor, required)| match required {
-            true => format!("at::Tensor t_{}", tensor.name),
-            false => format!("std::optional<at::Tensor> o_{}", tensor.name),
-        });
+        let tensors =
+            self.outline.tensors.iter().zip(&self.required).map(|(tensor, required)| match required {
+                true => format!("at::Tensor t_{}", tensor.name),
+                false => format!("std::optional<at::Tensor> o_{}", tensor.name),
+            });
         let scalars = self.outline.scalars.iter().map(|scalar| {
             let of = if scalar.dtype.integers().is_some() { "int64_t" } else { "double" };
             match self.default_of(&scalar.value) {
@@ -242,14 +247,14 @@ impl Writer<'_> {
         };
         let name = &typed.name;
         let _ = writeln!(out, "    const at::ScalarType T = t_{name}.scalar_type();");
-        out.push_str("    std::string entry;\n    int number_of_T = 0;\n    [[maybe_unused]] double sizeof_T = 0;\n");
+        out.push_str(
+            "    std::string entry;\n    int number_of_T = 0;\n    [[maybe_unused]] double sizeof_T = 0;\n",
+        );
         for dtype in &self.outline.types {
             let entry = quoted(&entry.replace("{T}", dtype.word()));
             let (of, at, size) = (scalar_type(*dtype), type_number(*dtype), dtype.size());
-            let _ = writeln!(
-                out,
-                "    if (T == {of}) entry = {entry}, number_of_T = {at}, sizeof_T = {size};"
-            );
+            let _ =
+                writeln!(out, "    if (T == {of}) entry = {entry}, number_of_T = {at}, sizeof_T = {size};");
         }
         let types = self.outline.types.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ");
         let _ = writeln!(
@@ -261,7 +266,11 @@ impl Writer<'_> {
     fn cpp_dims(&self, out: &mut String) {
         for tensor in self.given() {
             let (name, rank) = (&tensor.name, tensor.shape.len());
-            let _ = writeln!(out, "    check_rank(t_{name}, \"{name}\", {rank}, {});", quoted(&shape_text(tensor)));
+            let _ = writeln!(
+                out,
+                "    check_rank(t_{name}, \"{name}\", {rank}, {});",
+                quoted(&shape_text(tensor))
+            );
         }
         for (dim, source) in self.outline.dims.iter().zip(&self.dims) {
             if let DimSource::Extent(tensor, extent) = source {
@@ -292,7 +301,8 @@ impl Writer<'_> {
             let name = &tensor.name;
             let of = tensor.dtype.map_or("T", scalar_type);
             let shape: Vec<String> = (0..tensor.shape.len()).map(|at| self.cpp_extent(tensor, at)).collect();
-            let _ = writeln!(out, "    const std::vector<int64_t> shape_of_{name} = {{{}}};", shape.join(", "));
+            let _ =
+                writeln!(out, "    const std::vector<int64_t> shape_of_{name} = {{{}}};", shape.join(", "));
             if !required {
                 let _ = writeln!(
                     out,
@@ -307,22 +317,33 @@ impl Writer<'_> {
     fn cpp_call(&self, out: &mut String) {
         let dims = self.outline.dims.iter().map(|dim| format!("int(d_{dim})")).collect::<Vec<_>>().join(", ");
         let _ = writeln!(out, "    const std::vector<int> dims = {{{dims}}};");
-        let tensors: Vec<String> = self.outline.tensors.iter().map(|tensor| {
-            let of = tensor.dtype.map_or_else(|| "number_of_T".to_owned(), |d| type_number(d).to_string());
-            format!("buffer(t_{0}, \"{0}\", {of})", tensor.name)
-        }).collect();
+        let tensors: Vec<String> = self
+            .outline
+            .tensors
+            .iter()
+            .map(|tensor| {
+                let of =
+                    tensor.dtype.map_or_else(|| "number_of_T".to_owned(), |d| type_number(d).to_string());
+                format!("buffer(t_{0}, \"{0}\", {of})", tensor.name)
+            })
+            .collect();
         let _ = writeln!(out, "    const std::vector<LabBuffer> tensors = {{{}}};", tensors.join(", "));
-        let scalars: Vec<String> = self.outline.scalars.iter().map(|scalar| {
-            let of = match scalar.dtype {
-                Dtype::I64 => "int64_t",
-                Dtype::I32 => "int32_t",
-                _ => "float",
-            };
-            match self.default_of(&scalar.value) {
-                Some(default) => format!("bytes({of}(o_{0} ? *o_{0} : {default}))", scalar.name),
-                None => format!("bytes({of}(o_{}))", scalar.name),
-            }
-        }).collect();
+        let scalars: Vec<String> = self
+            .outline
+            .scalars
+            .iter()
+            .map(|scalar| {
+                let of = match scalar.dtype {
+                    Dtype::I64 => "int64_t",
+                    Dtype::I32 => "int32_t",
+                    _ => "float",
+                };
+                match self.default_of(&scalar.value) {
+                    Some(default) => format!("bytes({of}(o_{0} ? *o_{0} : {default}))", scalar.name),
+                    None => format!("bytes({of}(o_{}))", scalar.name),
+                }
+            })
+            .collect();
         let _ = writeln!(out, "    const std::vector<std::string> scalars = {{{}}};", scalars.join(", "));
         out.push_str(
             "    at::Tensor memory;\n    const auto scratch = [&](size_t size) {\n        memory = at::empty({int64_t(size)}, \

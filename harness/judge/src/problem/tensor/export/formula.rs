@@ -20,8 +20,7 @@ fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
     let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
         let end = if first.is_ascii_alphabetic() || first == '_' {
-            let end =
-                rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
+            let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
             found.push(Token::Name(&rest[..end]));
             end
         } else if first.is_ascii_digit() || first == '.' {
@@ -158,7 +157,8 @@ mod tests {
 
     #[test]
     fn what_has_no_clear_meaning_is_none() {
-        for text in ["rows ^ 2 ^ k", "-rows ^ 2", "sin(k)", "rows %  2", "(rows", "rows)", "", "sqrt k", "x"] {
+        for text in ["rows ^ 2 ^ k", "-rows ^ 2", "sin(k)", "rows %  2", "(rows", "rows)", "", "sqrt k", "x"]
+        {
             assert_eq!(cpp(text), None, "{text}");
         }
         assert_eq!(cpp(&format!("{}k{}", "(".repeat(400), ")".repeat(400))), None);

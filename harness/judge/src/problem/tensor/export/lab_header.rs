@@ -87,10 +87,14 @@ mod tests {
     #[test]
     fn the_structs_are_there_without_the_cpu_device() {
         let text = structs();
-        for name in ["struct LabDevice", "struct LabShape", "struct LabLaunches", "struct alignas(128) LabTensorMap"] {
+        for name in
+            ["struct LabDevice", "struct LabShape", "struct LabLaunches", "struct alignas(128) LabTensorMap"]
+        {
             assert!(text.contains(name), "{name} is missing:\n{text}");
         }
-        assert!(!text.contains("LAB_CPU") && !text.contains("#include") && !text.contains("define LAB_LAUNCH"));
+        assert!(
+            !text.contains("LAB_CPU") && !text.contains("#include") && !text.contains("define LAB_LAUNCH")
+        );
         let marks = ["#if", "#endif"].map(|word| text.matches(word).count());
         assert_eq!(marks[0], marks[1]);
     }

@@ -20,11 +20,60 @@ use std::path::Path;
 
 /// Modules that a Python file of the same name would hide from PyTorch, because a program's own folder comes first.
 const HIDDEN_MODULES: [&str; 54] = [
-    "abc", "argparse", "ast", "base64", "bisect", "calendar", "code", "codecs", "collections", "contextlib", "copy", "csv",
-    "ctypes", "dataclasses", "datetime", "decimal", "dis", "enum", "fractions", "functools", "hashlib", "heapq", "inspect",
-    "io", "json", "keyword", "logging", "math", "numbers", "numpy", "operator", "os", "pickle", "platform", "queue", "random",
-    "re", "select", "shutil", "signal", "socket", "statistics", "string", "struct", "subprocess", "sys", "tempfile",
-    "threading", "time", "token", "torch", "triton", "types", "typing",
+    "abc",
+    "argparse",
+    "ast",
+    "base64",
+    "bisect",
+    "calendar",
+    "code",
+    "codecs",
+    "collections",
+    "contextlib",
+    "copy",
+    "csv",
+    "ctypes",
+    "dataclasses",
+    "datetime",
+    "decimal",
+    "dis",
+    "enum",
+    "fractions",
+    "functools",
+    "hashlib",
+    "heapq",
+    "inspect",
+    "io",
+    "json",
+    "keyword",
+    "logging",
+    "math",
+    "numbers",
+    "numpy",
+    "operator",
+    "os",
+    "pickle",
+    "platform",
+    "queue",
+    "random",
+    "re",
+    "select",
+    "shutil",
+    "signal",
+    "socket",
+    "statistics",
+    "string",
+    "struct",
+    "subprocess",
+    "sys",
+    "tempfile",
+    "threading",
+    "time",
+    "token",
+    "torch",
+    "triton",
+    "types",
+    "typing",
 ];
 
 /// What is written.
@@ -114,7 +163,8 @@ pub fn export(material: &Material, form: Form) -> Result<Exported, String> {
     let spec = file::parse(material.problem_file, material.problem_toml, None).map_err(|e| e.to_string())?;
     let outline = outline(material.problem_file, material.problem_toml).map_err(|e| e.to_string())?;
     tables::check_values(&spec)?;
-    let folder = material.problem_file.parent().and_then(Path::file_name).map(|n| n.to_string_lossy().into_owned());
+    let folder =
+        material.problem_file.parent().and_then(Path::file_name).map(|n| n.to_string_lossy().into_owned());
     let name = spec.name.clone().or(folder).unwrap_or_else(|| "kernel".into());
     // It stands in comments.
     let name = name.replace(char::is_control, " ");
@@ -151,7 +201,13 @@ impl Parts<'_> {
 
     /// The options of `[compile]` that nvcc takes too.
     fn options(&self) -> Vec<&str> {
-        let other = ["--device-as-default-execution-space", "--minimal", "--builtin", "--modify-stack-limit", "--dopt"];
+        let other = [
+            "--device-as-default-execution-space",
+            "--minimal",
+            "--builtin",
+            "--modify-stack-limit",
+            "--dopt",
+        ];
         let options = self.material.options.iter().map(String::as_str);
         options.filter(|option| !other.iter().any(|other| option.starts_with(other))).collect()
     }
@@ -161,5 +217,9 @@ impl Parts<'_> {
 fn shell_word(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+,:@%".contains(c);
     let word = word.replace(char::is_control, " ");
-    if !word.is_empty() && word.chars().all(is_plain) { word } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }

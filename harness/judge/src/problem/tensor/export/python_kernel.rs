@@ -58,7 +58,10 @@ fn refuse_local_modules(parts: &Parts) -> Result<(), String> {
         let mut words = line.split_whitespace();
         let modules: Vec<&str> = match words.next() {
             Some("from") => words.next().into_iter().collect(),
-            Some("import") => line.trim_start()["import".len()..].split(',').filter_map(|part| part.split_whitespace().next()).collect(),
+            Some("import") => line.trim_start()["import".len()..]
+                .split(',')
+                .filter_map(|part| part.split_whitespace().next())
+                .collect(),
             _ => continue,
         };
         for module in modules {

@@ -33,11 +33,13 @@ pub fn write(parts: &Parts) -> Result<Exported, String> {
     }
     let dims = parts.dims();
     let frame = Frame { namespace: Some("lab_kernel"), opening: &dims };
-    let kernel = flatten(material.kernel.text, &frame, material.read).map_err(|e| of(material.kernel.path, &e))?;
+    let kernel =
+        flatten(material.kernel.text, &frame, material.read).map_err(|e| of(material.kernel.path, &e))?;
 
     // The same names in both sources: those of the reference get a prefix, also where they come from a macro.
     let plain = Frame { namespace: None, opening: "" };
-    let flat = flatten(parts.reference.text, &plain, material.read).map_err(|e| of(parts.reference.path, &e))?;
+    let flat =
+        flatten(parts.reference.text, &plain, material.read).map_err(|e| of(parts.reference.path, &e))?;
     let entries = parts.spec.entries().into_iter().map(str::to_owned);
     let renamed: BTreeSet<String> = declared_names(&flat.text).into_iter().chain(entries).collect();
     if let Some(name) = renamed.iter().find(|name| flat.macros.contains(*name)) {
@@ -109,7 +111,8 @@ fn architecture(parts: &Parts, sources: &[&str]) -> String {
 fn command(parts: &Parts, sources: &[&str]) -> String {
     let stem = parts.material.file_stem;
     let options = parts.options();
-    let mut words = vec!["nvcc".to_owned(), "-O3".to_owned(), format!("-arch={}", architecture(parts, sources))];
+    let mut words =
+        vec!["nvcc".to_owned(), "-O3".to_owned(), format!("-arch={}", architecture(parts, sources))];
     if !options.iter().any(|option| option.starts_with("--std=")) {
         words.push("-std=c++17".into());
     }
@@ -119,7 +122,12 @@ fn command(parts: &Parts, sources: &[&str]) -> String {
     words.join(" ")
 }
 
-fn head<'a>(parts: &Parts, command: &str, sources: &[&str], foreign: impl Iterator<Item = &'a String>) -> String {
+fn head<'a>(
+    parts: &Parts,
+    command: &str,
+    sources: &[&str],
+    foreign: impl Iterator<Item = &'a String>,
+) -> String {
     let mut out = format!(
         "// {}: a CUDA kernel, its reference, and a program that verifies and times the kernel.\n//\n//   {command}\n//\n",
         parts.name

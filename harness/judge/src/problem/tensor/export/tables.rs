@@ -153,7 +153,9 @@ pub fn in_cpp(spec: &ProblemSpec, scalars: &[Dtype]) -> String {
 fn python_values(values: Option<&InputValues>) -> String {
     match values {
         None => "None".into(),
-        Some(InputValues::Normal { mean, std }) => format!("(\"normal\", {}, {})", number(*mean), number(*std)),
+        Some(InputValues::Normal { mean, std }) => {
+            format!("(\"normal\", {}, {})", number(*mean), number(*std))
+        }
         Some(InputValues::Uniform { low, high }) => {
             format!("(\"uniform\", {}, {})", number(*low), number(*high))
         }

@@ -17,13 +17,13 @@ const INCLUDES: &str = "#include <cuda.h>\n#include <cuda_runtime.h>\n\n#include
     #include <mutex>\n#include <stdexcept>\n#include <string>\n#include <tuple>\n#include <utility>\n#include <vector>\n";
 
 /// What the Python file imports.
-pub const IMPORTS: &str =
-    "import collections\nimport functools\nimport hashlib\nimport inspect\nimport math\nimport statistics\nimport sys\nimport types\n\nimport torch\n";
+pub const IMPORTS: &str = "import collections\nimport functools\nimport hashlib\nimport inspect\nimport math\nimport statistics\nimport sys\nimport types\n\nimport torch\n";
 
 /// Words of Python that are no words of C++, and so may be names in a problem.toml.
 const KEYWORDS: [&str; 26] = [
-    "as", "assert", "async", "await", "def", "del", "elif", "except", "finally", "from", "global", "import", "in", "is",
-    "lambda", "nonlocal", "pass", "raise", "with", "yield", "None", "True", "False", "match", "type", "torch",
+    "as", "assert", "async", "await", "def", "del", "elif", "except", "finally", "from", "global", "import",
+    "in", "is", "lambda", "nonlocal", "pass", "raise", "with", "yield", "None", "True", "False", "match",
+    "type", "torch",
 ];
 
 pub fn write(parts: &Parts) -> Result<Exported, String> {
@@ -49,7 +49,8 @@ pub fn write(parts: &Parts) -> Result<Exported, String> {
 
 /// The sections with two blank lines between them.
 pub fn joined(sections: &[String]) -> String {
-    let sections = sections.iter().map(|section| section.trim_matches('\n')).filter(|section| !section.is_empty());
+    let sections =
+        sections.iter().map(|section| section.trim_matches('\n')).filter(|section| !section.is_empty());
     sections.collect::<Vec<_>>().join("\n\n\n") + "\n"
 }
 
@@ -68,9 +69,11 @@ impl Sources {
             flatten(source.text, &frame, parts.material.read).map_err(|e| format!("{}: {e}", source.path))
         };
         let kernel = kernel.map(flat).transpose()?;
-        let reference = Some(parts.reference).filter(|reference| !reference.is_python()).map(flat).transpose()?;
+        let reference =
+            Some(parts.reference).filter(|reference| !reference.is_python()).map(flat).transpose()?;
         let texts: Vec<&str> = kernel.iter().chain(&reference).map(|flat| flat.text.as_str()).collect();
-        let header = [INCLUDES, &lab_header::structs(), STATEMENTS, &lab_header::helpers(&texts), &parts.dims()];
+        let header =
+            [INCLUDES, &lab_header::structs(), STATEMENTS, &lab_header::helpers(&texts), &parts.dims()];
         let header = header.map(str::trim_end).join("\n\n") + "\n";
         Ok(Sources { header, kernel, reference })
     }
@@ -94,7 +97,11 @@ impl Sources {
             out += "\n_LAB_KERNEL = None\n";
         }
         if let Some(flat) = &self.reference {
-            out += &format!("\n# {}: the reference.\n_LAB_REFERENCE = {}\n", reference.path, python_text(&body(flat)));
+            out += &format!(
+                "\n# {}: the reference.\n_LAB_REFERENCE = {}\n",
+                reference.path,
+                python_text(&body(flat))
+            );
         } else {
             out += "\n_LAB_REFERENCE = None\n";
         }
@@ -215,7 +222,11 @@ fn public_function(parts: &Parts, function: &str, signature: &Signature) -> Stri
     let mut arguments: Vec<String> = of(ParameterKind::Tensor).map(|p| python_name(&p.name)).collect();
     let named: Vec<String> = of(ParameterKind::Number)
         .map(|p| python_name(&p.name))
-        .chain(of(ParameterKind::Output).chain(of(ParameterKind::Scalar)).map(|p| python_name(&p.name) + "=None"))
+        .chain(
+            of(ParameterKind::Output)
+                .chain(of(ParameterKind::Scalar))
+                .map(|p| python_name(&p.name) + "=None"),
+        )
         .collect();
     if !named.is_empty() {
         arguments.push("*".into());
@@ -226,8 +237,11 @@ fn public_function(parts: &Parts, function: &str, signature: &Signature) -> Stri
         format!("        {}: {}{given}\n", python_name(&p.name), p.what)
     };
     let lines: String = signature.parameters.iter().map(line).collect();
-    let names: Vec<String> =
-        signature.parameters.iter().map(|p| format!("{}: {}", tables::quoted(&p.name), python_name(&p.name))).collect();
+    let names: Vec<String> = signature
+        .parameters
+        .iter()
+        .map(|p| format!("{}: {}", tables::quoted(&p.name), python_name(&p.name)))
+        .collect();
     let returned = match signature.returned.as_slice() {
         [one] => format!("{one}"),
         several => format!("the tuple ({})", several.join(", ")),
@@ -251,7 +265,8 @@ pub fn python_text(text: &str) -> String {
         return format!("r\"\"\"\n{text}\"\"\"");
     }
     let lines = text.split_inclusive('\n').map(|line| {
-        let escaped = line.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\r', "\\r");
+        let escaped =
+            line.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\r', "\\r");
         format!("    \"{escaped}\"\n")
     });
     format!("(\n{})", lines.collect::<String>())
