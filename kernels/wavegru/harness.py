@@ -30,6 +30,7 @@ from pathlib import Path
 
 import numpy as np
 
+sys.dont_write_bytecode = True  # no __pycache__ beside the kernel
 import reference
 from harness_launch import ENTRY, PROBLEM_HEADER, BuildError, DeviceError, Launcher, LaunchError
 

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -82,9 +83,14 @@ class Device:
         (work / "unit.cpp").write_text(unit)
         folders = [f"-I{path}" for path in (work, self.include, self.include / "cpu", source.parent)]
         runtime = Path(__file__).resolve().with_name("harness_cpu.cpp")
-        self.compile(["-c", str(runtime), "-o", str(work / "runtime.o"), *folders])
-        self.compile(["-include", "lab_cpu.h", "-c", str(work / "unit.cpp"), "-o", str(work / "unit.o"), *folders])
-        self.compile(["-shared", "-Wl,-z,defs", str(work / "runtime.o"), str(work / "unit.o"), "-o", str(work / "kernel.so")])
+        try:
+            self.compile(["-c", str(runtime), "-o", str(work / "runtime.o"), *folders])
+            self.compile(["-include", "lab_cpu.h", "-c", str(work / "unit.cpp"), "-o", str(work / "unit.o"), *folders])
+            objects = [str(work / "runtime.o"), str(work / "unit.o")]
+            self.compile(["-shared", "-Wl,-z,defs", *objects, "-o", str(work / "kernel.so")])
+        except BuildError:
+            folder.cleanup()
+            raise
         return Kernel(self, entry, folder)
 
     def compile(self, arguments):
@@ -118,15 +124,16 @@ class Kernel:
     """A built kernel. `reload` gives its global variables their first values again."""
 
     def __init__(self, device, entry, folder):
-        self.device, self.entry, self.folder = device, entry, folder
+        self.device, self.entry, self.folder = device, entry, Path(folder.name)
+        weakref.finalize(self, folder.cleanup)
         self.loads = 0
         self.reload()
 
     def reload(self):
         # The loader knows an object by its file, so each load needs a file of its own.
         self.loads += 1
-        copy = Path(self.folder.name) / f"kernel{self.loads}.so"
-        shutil.copy(Path(self.folder.name) / "kernel.so", copy)
+        copy = self.folder / f"kernel{self.loads}.so"
+        shutil.copy(self.folder / "kernel.so", copy)
         self.library = ctypes.CDLL(str(copy))
         self.library.harness_launch.restype = ctypes.c_char_p
 

@@ -3,7 +3,7 @@
 mod facts;
 mod files;
 
-use super::{JsonArg, KernelArg, answer, open, say};
+use super::{JsonArg, answer, open, say};
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use facts::Facts;
@@ -22,10 +22,10 @@ use std::process::ExitCode;
 
 #[derive(Args, Debug)]
 pub struct ExportArgs {
-    /// A folder: its kernel as it was kept in HEAD. A file: this kernel as it is on disk [default: as for every command, the kept
-    /// kernel]
-    #[command(flatten)]
-    kernel: KernelArg,
+    /// The folder of a kernel, which is exported as HEAD holds it, or a file, which is exported as it is on disk [default: the kernel
+    /// of this folder, else the one in lab.toml]
+    #[arg(value_name = "KERNEL_OR_FOLDER")]
+    kernel: Option<PathBuf>,
     /// What to write: a Python file with a PyTorch extension, or one .cu with a main
     #[arg(long, value_name = "FORM")]
     to: To,
@@ -87,7 +87,7 @@ struct ExportAnswer<'a> {
 }
 
 pub fn main(options: &ExportArgs) -> Result<ExitCode> {
-    let given = options.kernel.kernel.as_deref();
+    let given = options.kernel.as_deref();
     let project = open(given)?;
     ensure!(
         !project.external(),
@@ -96,7 +96,7 @@ pub fn main(options: &ExportArgs) -> Result<ExitCode> {
     );
     let repo = Repo::open(&project)?;
     let on_disk = given.is_some_and(|path| !path.is_dir());
-    let files = if on_disk { Files::on_disk(&project) } else { Files::in_head(&project, &repo) };
+    let files = if on_disk { Files::Disk(project.files()) } else { Files::Head(&repo) };
     let output = output_path(options, &project)?;
     refuse_inputs(&output, &project)?;
     if !options.force && output.symlink_metadata().is_ok() {

@@ -47,6 +47,9 @@ pub struct HarnessArgs {
     /// The Python for Python kernels and a reference.py, with NumPy [default: LAB_PYTHON, else python3]
     #[arg(long, value_name = "PATH")]
     python: Option<PathBuf>,
+    /// The socket of a parent on standby that is this Python
+    #[arg(long, value_name = "SOCKET", hide = true)]
+    python_standby: Option<PathBuf>,
     /// Seconds for the start of Python, and for executing a Python kernel with its imports
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     load_limit: Duration,
@@ -150,6 +153,7 @@ pub fn main(given: HarnessArgs) -> ExitCode {
     options.time_limit = given.time_limit;
     options.dump = given.dump;
     options.python = given.python.or_else(of_environment);
+    options.python_standby = given.python_standby;
     options.load_limit = given.load_limit;
     options.when = given.when;
     options.held_out = given.held_out;

@@ -18,6 +18,7 @@ mod commits;
 mod cut_off;
 mod describe;
 mod experiments;
+mod export;
 mod fetch;
 mod foreign;
 mod git_formats;

@@ -199,3 +199,136 @@ fn a_reference_in_python_needs_trust_too_and_one_beside_another_kind_does_not() 
     lab.write("reference.cu", "");
     assert_eq!(asks(&lab), None);
 }
+
+/// A Python without NumPy, as a shell script: it prints what the probe of `lab doctor` would print.
+fn python_without_numpy(lab: &Lab, path: &str) {
+    let found =
+        "{\"version\": \"3.12.1\", \"packages\": {\"torch\": {\"version\": \"2.6.0\", \"cuda\": null}}}";
+    lab.script(path, &format!("echo; echo 'lab-doctor: {found}'"));
+}
+
+/// The finding about Python.
+fn finding(output: crate::lab::CommandOutput) -> serde_json::Value {
+    let answer: serde_json::Value = serde_json::from_str(&output.out).unwrap();
+    let findings = answer["findings"].as_array().unwrap();
+    findings.iter().find(|finding| finding["what"] == "python").unwrap().clone()
+}
+
+#[test]
+fn doctor_names_the_interpreter_and_what_is_missing_in_it() {
+    let lab = Lab::empty();
+    lab.write("kernel.py", "import triton\n");
+    lab.write("lab.toml", "python = \".venv/bin/python\"\ndevice = \"cpu\"\n");
+    fs::create_dir_all(lab.path(".venv/bin")).unwrap();
+    let doctor = |variable: Option<&str>| {
+        let mut command = lab.plain_lab_command("doctor --json");
+        command.envs(variable.map(|named| ("LAB_PYTHON", named)));
+        finding(finish(command.spawn().unwrap()))
+    };
+    let text = |finding: &serde_json::Value, key: &str| finding[key].as_str().unwrap().to_owned();
+    // A program of a folder that is not trusted is not started.
+    lab.script(".venv/bin/python", "touch ran");
+    let found = doctor(None);
+    assert!(
+        text(&found, "says").contains("a program of this folder, which is not trusted: it was not started"),
+        "{found}"
+    );
+    assert!(!found["ok"].as_bool().unwrap() && !lab.path("ran").exists());
+    lab.lab("trust").is(0);
+    python_without_numpy(&lab, ".venv/bin/python");
+    let found = doctor(None);
+    assert!(
+        text(&found, "says")
+            .contains(".venv/bin/python (lab.toml), Python 3.12.1: torch 2.6.0 (without CUDA); no NumPy"),
+        "{found}"
+    );
+    let remedy = text(&found, "remedy");
+    assert!(
+        remedy.contains("every kernel in Python needs NumPy: `")
+            && remedy.contains("the kernel imports triton"),
+        "{found}"
+    );
+    assert!(!found["ok"].as_bool().unwrap());
+    // An interpreter that fails is a finding.
+    lab.script(".venv/bin/python", "echo 'no library' >&2; exit 3");
+    let found = doctor(None);
+    assert!(text(&found, "says").ends_with("does not run (exit status: 3): no library"), "{found}");
+    let found = doctor(Some("/no/such/python"));
+    assert!(text(&found, "says").starts_with("/no/such/python (LAB_PYTHON) cannot be started: "), "{found}");
+    // What no kernel needs is no fault.
+    lab.write("kernel.cu", "// x\n");
+    lab.write("lab.toml", "kernel = \"kernel.cu\"\n");
+    assert!(doctor(Some("/no/such/python"))["ok"].as_bool().unwrap());
+}
+
+#[test]
+fn init_recognises_python_and_says_what_to_write() {
+    let lab = Lab::empty();
+    let kernel = "import triton\nimport triton.language as tl\n\n@triton.jit\ndef add_kernel(x, y, n, B: tl.constexpr):\n    pass\n";
+    lab.write("add.py", kernel);
+    lab.write("peer.py", kernel);
+    lab.lab("init").is(1).says("add.py imports triton: `lab init add.py` takes it as the kernel");
+    lab.lab("init add.py")
+        .is(0)
+        .says("wrote lab.toml: kernel add.py")
+        .says("add.py imports triton: lab calls a Python function, which states the grid, as `def add(x, y, n): add_kernel[grid](x, y, n, …)`")
+        .says("problem.toml: `entry = \"add\"`")
+        .says("Python runs with your rights: `lab trust`");
+    fs::remove_file(lab.path("lab.toml")).unwrap();
+    fs::rename(lab.path("add.py"), lab.path("kernel.py")).unwrap();
+    fs::create_dir_all(lab.path(".venv/bin")).unwrap();
+    lab.write(".venv/bin/python", "");
+    let notes = lab.lab("init --json").is(0).json();
+    assert_eq!((&notes["kernel"], &notes["harness"]), (&"kernel.py".into(), &serde_json::Value::Null));
+    assert!(lab.read("lab.toml").contains("\npython = \".venv/bin/python\"\n"), "{}", lab.read("lab.toml"));
+    fs::remove_file(lab.path("lab.toml")).unwrap();
+    lab.write("kernel.cu", "");
+    lab.lab("init").is(1).says(
+        "kernel.cu and kernel.py are both here. Name one: `lab init kernel.cu` or `lab init kernel.py`",
+    );
+    lab.lab("init kernel.py").is(0);
+    // A script that builds CUDA C++.
+    fs::remove_file(lab.path("lab.toml")).unwrap();
+    lab.write(
+        "kernel.py",
+        "from torch.utils.cpp_extension import load_inline\nm = load_inline(name='m', cuda_sources='')\n",
+    );
+    lab.lab("init kernel.py")
+        .is(0)
+        .says("kernel.py builds CUDA C++ with load_inline: put the CUDA C++ into kernel.cu");
+}
+
+#[test]
+fn a_harness_in_python_runs_in_the_projects_interpreter() {
+    let lab = Lab::empty();
+    fs::create_dir(lab.path("tools")).unwrap();
+    lab.write("kernel.cu", "// x\n");
+    lab.write("lab.toml", "harness = { python = \"tools/judge it.py\" }\npython = \"./py\"\n");
+    lab.write("tools/helper.py", "DEVICE = 'Test GPU'\n");
+    lab.write(
+        "tools/judge it.py",
+        "import os, helper\nfrom lab_harness import report\nreport.device(helper.DEVICE)\nreport.gate('y_error', 0.5, 1.0)\n\
+         print('kernel:', open(os.environ['LAB_KERNEL']).read())\nreport.throughput(1000.0)\nreport.finish()\n",
+    );
+    lab.script("py", "echo \"own interpreter: $1\"; exec python3 \"$@\"");
+    lab.git("add -A");
+    lab.git("commit -qm start");
+    let plain = |args: &str| finish(lab.plain_lab_command(args).spawn().unwrap());
+    plain("run")
+        .is(64)
+        .says("wants to run `")
+        .says("/py 'tools/judge it.py'`, and you have not trusted it yet");
+    plain("trust").is(0).says("The interpreter is a program of this folder:");
+    lab.write("kernel.cu", "// y\n");
+    let run = plain("run --json").is(0).json();
+    assert_eq!((&run["outcome"], &run["external"]), (&"pass".into(), &true.into()), "{run}");
+    let log = lab.read(".lab/runs/1/run.log");
+    assert!(log.contains("own interpreter: tools/judge it.py") && log.contains("kernel: // y"), "{log}");
+    assert_eq!(record(&lab, 1)["command"], "python tools/judge it.py");
+    let inputs = inputs(&lab, 1);
+    assert!(
+        inputs.contains(&"tools/judge it.py".into()) && inputs.contains(&"tools/helper.py".into()),
+        "{inputs:?}"
+    );
+    lab.lab("keep -m y").is(0);
+}

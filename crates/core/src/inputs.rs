@@ -216,6 +216,15 @@ fn rule_files(folder: &Path) -> Vec<String> {
     names
 }
 
+/// The packages that a Python source imports, in their order, without what comes after the first dot: `torch` of `torch.nn`.
+pub fn imported_packages(source: &[u8]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for import in python::imports(source).into_iter().filter(|import| import.dots == 0) {
+        names.extend(import.module.into_iter().next().filter(|name| !names.contains(name)));
+    }
+    names
+}
+
 /// The paths whose bytes differ between `then` and `now`, each once, also those that only one of the two has.
 pub fn differences(then: &[InputFile], now: &[InputFile]) -> Vec<String> {
     let missing_in = |set: &[InputFile], file: &InputFile| !set.contains(file);

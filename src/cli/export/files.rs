@@ -16,15 +16,7 @@ pub enum Files<'a> {
     Disk(Root),
 }
 
-impl<'a> Files<'a> {
-    pub fn in_head(_: &Project, repo: &'a Repo) -> Files<'a> {
-        Files::Head(repo)
-    }
-
-    pub fn on_disk(project: &Project) -> Files<'a> {
-        Files::Disk(project.files())
-    }
-
+impl Files<'_> {
     /// `in HEAD` or `on disk`.
     pub fn place(&self) -> &'static str {
         match self {

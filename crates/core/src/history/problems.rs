@@ -2,18 +2,13 @@
 //! history. A row without a record is about the kernel that its commit changed, if git holds the commit, or about the only
 //! kernel of the repository.
 
-use crate::inputs;
 use crate::project::Project;
 use crate::project::kernels::KernelList;
 use crate::repo::{self, Bundle, Present, Repo};
 use crate::run::record::is_inside;
 use crate::store::{KernelNames, RunIndex, RunSummary};
-use lab_protocol::Language;
 use std::collections::BTreeSet;
 use std::path::Path;
-
-/// Most bytes of a problem.toml.
-const SIZE_LIMIT: u64 = inputs::SIZE_LIMIT;
 
 /// Finds the present names of all kernels that the records name, and the kernels of rows without a record, which have the
 /// commits `bare`.
@@ -50,10 +45,12 @@ pub(super) fn update(
     });
     // A rename that is not committed yet.
     if !moved.is_empty() {
-        let new: Vec<String> =
-            listed().into_iter().filter(|kernel| !repo::head_holds(repo, kernel)).collect();
+        // The present kernel may be none of a problem folder.
+        let mut new = listed();
+        new.push(project.kernel_name.clone());
+        new.retain(|kernel| !repo::head_holds(repo, kernel));
         for kernel in &moved {
-            let to = new.iter().find(|new| is_moved(repo, project, kernel, new));
+            let to = new.iter().find(|new| repo::is_moved(repo, project, kernel, new));
             names.set_moved(kernel, to.cloned());
         }
     }
@@ -90,21 +87,4 @@ fn find_by_commits(repo: &Repo, names: &mut KernelNames, bare: &[&str]) {
         let kernel = repo::kernel_of_commit(repo, commit);
         names.set_commit(commit, kernel);
     }
-}
-
-/// Whether the kernel `old` of HEAD is `new` on disk now: the folder has the same problem.toml, or the kernel the same bytes.
-/// A kernel in another language is another kernel.
-fn is_moved(repo: &Repo, project: &Project, old: &str, new: &str) -> bool {
-    if Language::of(old) != Language::of(new) {
-        return false;
-    }
-    let files = project.files();
-    let beside = |kernel: &str| match kernel.rsplit_once('/') {
-        Some((folder, _)) => format!("{folder}/problem.toml"),
-        None => "problem.toml".to_owned(),
-    };
-    let same = |old: &str, new: &str| {
-        files.read(Path::new(new), SIZE_LIMIT).is_ok_and(|bytes| repo::head_has_bytes(repo, old, &bytes))
-    };
-    same(&beside(old), &beside(new)) || same(old, new)
 }

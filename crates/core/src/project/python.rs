@@ -60,6 +60,14 @@ impl Interpreter {
         let is_inside = lies_in(&program, &project.root);
         Interpreter { program, named_by, is_inside }
     }
+
+    /// The interpreter where there is no project: that of the environment.
+    pub fn without_project(folder: &Path) -> Interpreter {
+        let named = env::var_os(VARIABLE).filter(|named| !named.is_empty());
+        let named_by = if named.is_some() { NamedBy::Environment } else { NamedBy::Path };
+        let program = located(&named.unwrap_or_else(|| USUAL.into()), folder);
+        Interpreter { is_inside: lies_in(&program, folder), program, named_by }
+    }
 }
 
 /// The path of a program: a name without `/` is looked up in PATH, and a relative path counts from `folder`.

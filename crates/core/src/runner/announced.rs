@@ -18,7 +18,7 @@ use crate::runner::spec::{RunSpec, limits, with_incumbent, withheld};
 use crate::runner::standby::Standby;
 use crate::runner::{log_link, python_package};
 use crate::store::signature;
-use crate::store::{RunIndex, RunStore, RunSummary};
+use crate::store::{INCUMBENT, PYTHON, RunIndex, RunStore, RunSummary, TREE};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use lab_protocol::report::{Measure, Report};
@@ -29,12 +29,6 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Instant;
-
-/// Folders inside a run's folder that exist only while the run is in progress: the files to judge, and the incumbent's
-/// files.
-const TREE: &str = "tree";
-const INCUMBENT: &str = "incumbent";
-const PYTHON: &str = "python";
 
 /// A run with its folder, its snapshot and its first record on disk.
 pub(super) struct Announced<'a> {
@@ -179,10 +173,7 @@ impl<'a> Announced<'a> {
             // The verdict stands, but nobody can decide the run: later commands do not find its record.
             verdict.caveats.push(format!("this verdict is not recorded: {error:#}"));
         }
-        for copies in [TREE, INCUMBENT, PYTHON] {
-            // A copy that stays costs disk space and nothing else.
-            let _ = self.store.files().remove_dir_all(&folder.join(copies));
-        }
+        self.store.remove_copies(&folder);
         self.record
     }
 

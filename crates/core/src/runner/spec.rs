@@ -117,8 +117,8 @@ impl RunSpec {
         for option in project.config.compile.options.given() {
             command.arg(format!("--option={option}"));
         }
-        confine(&mut command, project, tree);
         with_python(&mut command, project, tree);
+        confine(&mut command, project, tree);
         if let Some(arch) = &project.config.compile.arch {
             command.arg(format!("--arch={arch}"));
         }
@@ -188,21 +188,24 @@ fn confine(command: &mut Command, project: &Project, tree: &Path) {
     }
 }
 
-/// Adds the interpreter, and the folders of the copy in which Python finds the modules that the kernel imports. Nothing where
-/// no Python runs.
+/// Adds the interpreter, and where the kernel is in a package, the folder of the copy in which Python finds the package. Python
+/// finds modules in the kernel's folder and in the copy's root without a word.
 fn with_python(command: &mut Command, project: &Project, tree: &Path) {
+    command.arg("--python").arg(Interpreter::of(project).program);
     if python::source(project).is_none() {
         return;
     }
-    command.arg("--python").arg(Interpreter::of(project).program);
-    let is_there = |file: &Path| file.is_file();
-    let folders = inputs::search_path(&project.problem_dir, &project.root, is_there).into_iter();
-    let copies = folders.filter_map(|folder| Some(tree.join(folder.strip_prefix(&project.root).ok()?)));
-    let users = std::env::var_os("PYTHONPATH").filter(|path| !path.is_empty());
-    let users = users.iter().flat_map(std::env::split_paths);
-    // A path with a colon cannot stand in PYTHONPATH: then only packages that are installed are found.
-    if let Ok(path) = std::env::join_paths(copies.chain(users)) {
-        command.env("PYTHONPATH", path);
+    let (own, root) = (project.problem_dir.as_path(), project.root.as_path());
+    let folders = inputs::search_path(own, root, |file: &Path| file.is_file()).into_iter();
+    for folder in folders.filter(|folder| folder != own && folder != root) {
+        command.args(
+            folder
+                .strip_prefix(root)
+                .ok()
+                .map(|folder| tree.join(folder))
+                .iter()
+                .flat_map(|copy| [Path::new("--root"), copy]),
+        );
     }
 }
 

@@ -26,6 +26,12 @@ pub const LOG: &str = "run.log";
 /// The folder in `.lab` with the record and the log of the last run that was not judged.
 const NOT_JUDGED: &str = "not-judged";
 
+/// Folders inside a run's folder that exist only while the run is in progress: the files to judge, the incumbent's files, and
+/// the Python package for a harness of the user's own.
+pub const TREE: &str = "tree";
+pub const INCUMBENT: &str = "incumbent";
+pub const PYTHON: &str = "python";
+
 /// Reads and writes the folders of runs.
 #[derive(Clone, Debug)]
 pub struct RunStore {
@@ -114,6 +120,9 @@ impl RunStore {
         if let Some(newest) = newest {
             // Of a lab that was killed while it wrote the record.
             leftovers::sweep(&self.files, &self.folder(newest));
+            if !self.is_in_progress(newest) {
+                self.remove_copies(&self.folder(newest));
+            }
         }
         let mut newest = newest.map_or(0, |newest| newest.0);
         loop {
@@ -126,6 +135,14 @@ impl RunStore {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => newest = id.0,
                 Err(error) => return Err(error).with_context(failed),
             }
+        }
+    }
+
+    /// Removes the copies of files that a run's folder holds while the run is in progress. A copy that stays costs disk space and
+    /// nothing else.
+    pub fn remove_copies(&self, folder: &Path) {
+        for copies in [TREE, INCUMBENT, PYTHON] {
+            let _ = self.files.remove_dir_all(&folder.join(copies));
         }
     }
 

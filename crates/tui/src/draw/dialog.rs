@@ -11,7 +11,7 @@ use crate::theme::Theme;
 use crate::views::View;
 use lab_core::history::kernels::ListedKernel;
 use lab_core::run::RunId;
-use lab_core::run::experiment::Experiment;
+use lab_core::run::experiment::{Experiment, Status};
 use lab_core::run::verdict::Outcome;
 use ratatui::text::{Line, Span};
 
@@ -83,7 +83,10 @@ impl<'a> Dialog<'a> {
     /// What the history and the present screen know of a kernel, in a few words.
     pub(super) fn about_kernel(&self, kernel: &str) -> String {
         let experiments = &self.repository.experiments;
-        let of_it = experiments.iter().filter(|experiment| experiment.kernel.as_deref() == Some(kernel));
+        // A change of the rules is a row, and no experiment.
+        let of_it = experiments.iter().filter(|experiment| {
+            experiment.kernel.as_deref() == Some(kernel) && experiment.row.status != Status::Rules
+        });
         let count = match of_it.count() {
             0 => String::new(),
             1 => "1 experiment".to_owned(),

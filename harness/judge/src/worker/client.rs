@@ -4,7 +4,7 @@ use super::images::Images;
 use super::left_behind::{Threads, WorkerTasks};
 use super::link::{Link, Operation};
 use super::messages::{SandboxRequest, WorkerReply, WorkerRequest, missing_function, missing_text};
-use super::python::{Interpreter, NO_SANDBOX, OTHER};
+use super::python::{Interpreter, NO_SANDBOX, OTHER, Started};
 use super::{Breach, BufferId, Launch, Launched, ModuleId, Replayed, WatchingTool, serve};
 use crate::outcome::Stop;
 use crate::process::child::{Child, LineSink, Program};
@@ -116,10 +116,10 @@ impl Worker {
         forward: LineSink,
     ) -> Result<StartingWorker, Stop> {
         let images = Images::new(cache_dir)?;
-        let (child, stream) = interpreter.start(target, &images, forward).map_err(|e| {
+        let started = interpreter.start(target, &images, forward).map_err(|e| {
             Stop::Lab(format!("the Python interpreter {interpreter} cannot be started: {e}. {OTHER}"))
         })?;
-        let mut starting = Self::starting_python(stream, child, target, time_limit, interpreter);
+        let mut starting = Self::starting_python(started, target, time_limit, interpreter);
         starting.images = Some(images);
         Ok(starting)
     }
@@ -179,16 +179,16 @@ impl Worker {
     }
 
     fn starting_python(
-        stream: UnixStream,
-        child: Child,
+        started: Started,
         target: Target,
         time_limit: Duration,
         interpreter: &Interpreter,
     ) -> StartingWorker {
+        let Started { child, stream, is_child } = started;
         let connection = Connection::new(stream, Some(child));
         let python = Some(interpreter.clone());
         let mut link = Link { connection, time_limit, under_tool: false, tasks: None, python, folder: None };
-        let parent = Some(std::process::id() as i32);
+        let parent = is_child.then_some(std::process::id() as i32);
         let open = WorkerRequest::Open { target, parent, under_tool: false, sandbox: None };
         let asked = link.ask(&open, Operation::Open, &[]);
         StartingWorker { link, asked, images: None }

@@ -13,6 +13,10 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 
+/// What a launch statement finds where it writes its result. It is no poison, so that a tool that watches reads of unwritten memory
+/// sees it written.
+const UNSTATED: u32 = 0x5a5a_5a5a;
+
 /// The name of the buffers for the result of launch statements, for messages.
 const STATEMENT: &str = "the launch statement's result";
 
@@ -296,7 +300,8 @@ impl Launching {
             Some(buffer) => buffer,
             None => *result.insert(device.memory.allocate(device.driver, STATEMENT.into(), bytes)?),
         };
-        device.memory.fill(device.driver, out, POISON)?;
+        // The statement writes what it states, and all of the result is read.
+        device.memory.fill(device.driver, out, UNSTATED)?;
         device.memory.expect_launch();
         let address = device.memory.address(out)?;
         let info = [device.info.sms, device.info.max_shared_bytes, u32::from(device.info.emulated)];

@@ -2,7 +2,7 @@
 
 /// A part of a source. Comments, blanks within a line, and line ends inside brackets are no tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::inputs) enum Token<'a> {
+pub enum Token<'a> {
     /// A name, a keyword or a number.
     Word(&'a str),
     /// The text between the quotes of a string, as it stands in the source.
@@ -16,7 +16,7 @@ pub(in crate::inputs) enum Token<'a> {
 
 /// The tokens of a source. Unknown characters are signs, and a string that does not end goes to the end of its line, or of the
 /// source if three quotes began it.
-pub(in crate::inputs) fn tokens(source: &str) -> Vec<Token<'_>> {
+pub fn tokens(source: &str) -> Vec<Token<'_>> {
     let mut lexer = Lexer { rest: source, tokens: Vec::new(), depth: 0 };
     while lexer.step() {}
     lexer.tokens

@@ -1,7 +1,6 @@
 //! What a run came to, from what its harness printed and how the run ended.
 
-use super::{Facts, Outcome};
-use crate::run::Ending;
+use super::{Ending, Facts, Outcome};
 use crate::text::{figures, signal};
 use lab_protocol::Exit;
 use lab_protocol::report::{Gate, Report, Severity, Stage};

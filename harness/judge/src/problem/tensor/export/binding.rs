@@ -194,7 +194,7 @@ impl Writer<'_> {
 
     fn source(&self) -> String {
         let mut out = String::from(
-            "#include <ATen/cuda/CUDAContext.h>\n#include <c10/cuda/CUDAGuard.h>\n#include <torch/extension.h>\n\n#include <cmath>\n\
+            "#include <c10/cuda/CUDAGuard.h>\n#include <c10/cuda/CUDAStream.h>\n#include <torch/extension.h>\n\n#include <cmath>\n\
              #include <cstdint>\n#include <functional>\n#include <optional>\n#include <string>\n#include <vector>\n\n",
         );
         out += INTERFACE;
@@ -348,7 +348,7 @@ impl Writer<'_> {
         out.push_str(
             "    at::Tensor memory;\n    const auto scratch = [&](size_t size) {\n        memory = at::empty({int64_t(size)}, \
              at::TensorOptions().device(device).dtype(at::kByte));\n        return memory.data_ptr();\n    };\n    lab_run(entry, dims, \
-             tensors, scalars, scratch, at::cuda::getCurrentCUDAStream(device.index()).stream());\n",
+             tensors, scalars, scratch, c10::cuda::getCurrentCUDAStream(device.index()).stream());\n",
         );
         let returned = self.signature().returned;
         let returned: Vec<String> = returned.iter().map(|name| format!("t_{name}")).collect();

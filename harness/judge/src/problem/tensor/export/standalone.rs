@@ -1,12 +1,14 @@
 //! The export as one .cu: kernel, reference, and a main that verifies and times.
 
-use super::source::{Flattened, Frame, declared_names, flatten, mentions};
+use super::scan::mentions;
+use super::source::{Flattened, Frame, declared_names, flatten};
 use super::{Exported, Parts, lab_header, shell_word, tables};
 use crate::probe::bounds::CacheState;
 use std::collections::BTreeSet;
 
 const STATEMENTS: &str = include_str!("parts/statements.h");
 const LAUNCHING: &str = include_str!("parts/launching.h");
+const WORKLOADS: &str = include_str!("parts/workloads.h");
 const CHECKING: &str = include_str!("parts/checking.h");
 const MAIN: &str = include_str!("parts/main.cu");
 
@@ -70,6 +72,7 @@ pub fn write(parts: &Parts) -> Result<Exported, String> {
         body(&reference),
         title("Launching, verifying and timing"),
         LAUNCHING.to_owned(),
+        WORKLOADS.to_owned(),
         CHECKING.to_owned(),
         problem(parts),
         MAIN.to_owned(),
@@ -94,25 +97,29 @@ fn body(source: &Flattened) -> String {
     format!("{}\n\n{undefined}", source.text.trim())
 }
 
-/// The architecture for nvcc: that of the measured image, if the source has instructions that only such an image may hold.
+/// The option of nvcc that names the architecture: that of the measured image, if the source has instructions that only such an
+/// image may hold. `-arch=sm_90a` would not do: from CUDA 13 on nvcc then also builds for `compute_90`, which lacks them.
 fn architecture(parts: &Parts, sources: &[&str]) -> String {
     let text = sources.concat();
-    let measured = parts.material.built_for.filter(|name| name.ends_with('a'));
-    if text.contains("tcgen05") {
-        measured.unwrap_or("sm_100a").to_owned()
+    let measured =
+        parts.material.built_for.and_then(|name| name.strip_prefix("sm_")).filter(|n| n.ends_with('a'));
+    let needed = if text.contains("tcgen05") {
+        measured.unwrap_or("100a")
     } else if text.contains("wgmma") || text.contains("setmaxnreg") {
-        measured.unwrap_or("sm_90a").to_owned()
+        measured.unwrap_or("90a")
     } else {
-        "native".to_owned()
-    }
+        return "-arch=native".to_owned();
+    };
+    let plain = needed.chars().all(|c| c.is_ascii_alphanumeric());
+    let needed = if plain { needed } else { "90a" };
+    format!("-gencode=arch=compute_{needed},code=sm_{needed}")
 }
 
 /// The command that builds and runs the program.
 fn command(parts: &Parts, sources: &[&str]) -> String {
     let stem = parts.material.file_stem;
     let options = parts.options();
-    let mut words =
-        vec!["nvcc".to_owned(), "-O3".to_owned(), format!("-arch={}", architecture(parts, sources))];
+    let mut words = vec!["nvcc".to_owned(), "-O3".to_owned(), architecture(parts, sources)];
     if !options.iter().any(|option| option.starts_with("--std=")) {
         words.push("-std=c++17".into());
     }
