@@ -6,6 +6,7 @@ import struct
 import tempfile
 import unittest
 
+from . import judge
 from .judge import floats
 from .worker_case import POISONS, X, WorkerCase
 
