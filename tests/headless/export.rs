@@ -160,7 +160,7 @@ fn is_python(lab: &Lab, file: &str) {
 fn an_exported_program_verifies_its_kernel() {
     let lab = problem();
     lab.lab("export kernels/shift/kernel.cu --to standalone").is(0).says("wrote shift.cu (standalone)").says(
-        "next: `nvcc -O3 -arch=native -std=c++17 -DX=1 --use_fast_math shift.cu -o shift && ./shift` verifies and times it",
+        "next: `nvcc -O3 -arch=native -std=c++17 --use_fast_math -DX=1 shift.cu -o shift && ./shift` verifies and times it",
     );
     let (code, said) = run_program(&lab, "shift.cu", "ppppfii", 2);
     assert_eq!(code, Some(0), "{said}");
@@ -242,7 +242,7 @@ fn the_kept_kernel_is_exported_with_its_commit_and_its_figure() {
         (
             "standalone",
             "out/one file.cu",
-            "nvcc -O3 -arch=native -std=c++17 -DX=1 --use_fast_math 'one file.cu' -o 'one file' && './one file'",
+            "nvcc -O3 -arch=native -std=c++17 --use_fast_math -DX=1 'one file.cu' -o 'one file' && './one file'",
         ),
     ] {
         fs::create_dir_all(lab.path("out")).unwrap();

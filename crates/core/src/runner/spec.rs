@@ -40,6 +40,8 @@ pub struct RunSpec {
     pub program: PathBuf,
     /// Says why this machine cannot confine kernels on a device.
     pub confinement: Confinement,
+    /// The socket of a Python on standby, which forks the judge's Python workers. `None` starts each of them anew.
+    pub python_standby: Option<PathBuf>,
 }
 
 /// Returns why this machine cannot confine a kernel on a device. `None` where it can, and where a kernel has no rights to lose.
@@ -55,7 +57,15 @@ impl RunSpec {
     /// A run of the files on disk, on the device of lab.toml, by this executable.
     pub fn new(reason: Reason) -> Self {
         let confinement: Confinement = |_| None;
-        RunSpec { reason, inputs: None, device: None, tools: Vec::new(), program: own_program(), confinement }
+        RunSpec {
+            reason,
+            inputs: None,
+            device: None,
+            tools: Vec::new(),
+            program: own_program(),
+            confinement,
+            python_standby: None,
+        }
     }
 
     /// Why the kernel cannot be confined on the run's device.
@@ -118,6 +128,9 @@ impl RunSpec {
             command.arg(format!("--option={option}"));
         }
         with_python(&mut command, project, tree);
+        if let Some(socket) = &self.python_standby {
+            command.arg("--python-standby").arg(socket);
+        }
         confine(&mut command, project, tree);
         if let Some(arch) = &project.config.compile.arch {
             command.arg(format!("--arch={arch}"));
