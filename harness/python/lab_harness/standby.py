@@ -280,6 +280,11 @@ class Standby:
         for target, source in zip((0, 1, 2), run.descriptors):
             os.dup2(source, target)
             os.close(source)
+        # Python's own streams remember what kind of file they had: a regular file can be sought in, a pipe cannot.
+        for number, name in ((1, "stdout"), (2, "stderr")):
+            stream = open(number, "w", buffering=1, errors="backslashreplace", closefd=False)
+            setattr(sys, name, stream)
+            setattr(sys, f"__{name}__", stream)
         self._selector.close()
         for other in (self._wake, self._woken, self._listening, *self._runs):
             os.close(other) if type(other) is int else other.close()

@@ -101,8 +101,10 @@ class Standby:
     def __init__(self):
         self._folder = tempfile.TemporaryDirectory(prefix="lab-standby-")
         self.path = os.path.join(self._folder.name, "standby")
+        # A screen's standby may write its messages into a file, while its workers write into pipes.
+        self._messages = tempfile.TemporaryFile()
         self.process = subprocess.Popen([sys.executable, "-c", self._CODE, self.path], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, env=dict(os.environ, PYTHONPATH=PACKAGE),
+                                        stdout=subprocess.PIPE, stderr=self._messages, env=dict(os.environ, PYTHONPATH=PACKAGE),
                                         start_new_session=True)
         self.ready = json.loads(self.process.stdout.readline())
 
@@ -113,6 +115,7 @@ class Standby:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait(PATIENCE)
+        self._messages.close()
         self._folder.cleanup()
 
 
