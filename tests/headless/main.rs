@@ -34,6 +34,7 @@ mod new;
 mod not_judged;
 mod options;
 mod own_harness;
+mod peers;
 mod processes;
 mod python;
 mod rules;

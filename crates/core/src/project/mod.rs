@@ -2,6 +2,7 @@
 
 pub mod compile_paths;
 pub mod kernels;
+pub mod new_peer;
 pub mod new_problem;
 pub mod screen_lock;
 pub mod trust;

@@ -2,6 +2,7 @@
 
 pub mod common_workloads;
 pub mod experiment;
+pub mod peers;
 pub mod record;
 pub mod sealed;
 pub mod verdict;

@@ -6,10 +6,10 @@
 
 use super::incumbent::Incumbent;
 use super::kernel_builder::KernelBuilder;
+use super::kernel_snapshot::KernelSnapshot;
 use super::measuring::{self, Candidate};
 use super::processes::start_worker_quietly;
 use super::run_environment::RunEnvironment;
-use super::kernel_snapshot::KernelSnapshot;
 use crate::compiler::SNAPSHOTS;
 use crate::device_lock::DeviceUse;
 use crate::outcome::{Correctness, Stop};

@@ -183,7 +183,8 @@ impl PeerSpec {
         let mut rest = lines.by_ref().skip_while(ends_head);
         rest.next();
         let inside = |line: &&str| line.is_empty() || line.starts_with([' ', '\t']);
-        let body: Vec<&str> = rest.take_while(inside).map(str::trim).filter(|line| !line.is_empty()).collect();
+        let body: Vec<&str> =
+            rest.take_while(inside).map(str::trim).filter(|line| !line.is_empty()).collect();
         let mut body = body.join("\n");
         for quote in ["\"\"\"", "'''"] {
             let documented = body.strip_prefix(quote).and_then(|rest| rest.split_once(quote));

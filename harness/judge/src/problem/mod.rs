@@ -10,8 +10,8 @@ pub mod tensor;
 pub mod wavegru;
 
 pub use api::{
-    BuildNeeds, CHECKED_LAUNCHES, HeldOutUse, PeerSpec, Problem, ProblemContext, Timed, WorkerFor, WorkerRole,
-    WorkloadFigures, in_digits,
+    BuildNeeds, CHECKED_LAUNCHES, HeldOutUse, PeerSpec, Problem, ProblemContext, Timed, WorkerFor,
+    WorkerRole, WorkloadFigures, in_digits,
 };
 
 use crate::outcome::Stop;
