@@ -6,10 +6,13 @@ use crate::format;
 use crate::keymap::Action;
 use crate::state::chart_points::{figure, nearest, place, range};
 use crate::state::repository::Other;
-use crate::state::{Repository, Runs, ScreenSettings, Setup};
+use crate::state::{Repository, Runs, ScreenSettings, Setup, peers};
 use crate::text::{printable, wrap};
 use crate::widgets::{PaneSlot, bounds, mark};
-use lab_core::run::experiment::{Experiment, ExperimentKey, Status};
+use lab_core::config::Goal;
+use lab_core::objective::Objective;
+use lab_core::run::experiment::{Experiment, ExperimentKey, Measured, Status};
+use lab_core::run::peers::PeerFigure;
 use lab_protocol::report::Measure;
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
@@ -229,6 +232,7 @@ fn draw_chart(
     let must: Vec<f64> = now.iter().flat_map(|m| [Some(m.value), m.low, m.high]).flatten().collect();
     let last = runs.last.as_ref();
     let bounds = last.map(|last| bounds::reference_lines(&last.report, &setup.objective)).unwrap_or_default();
+    let bounds: Vec<(f64, String)> = bounds.into_iter().chain(peer_lines(data)).collect();
     let ends: Vec<f64> = bounds.iter().map(|(at, _)| *at).collect();
 
     let crowded = shown.len() > CROWDED * usize::from(area.width);
@@ -294,6 +298,35 @@ fn draw_chart(
     };
     let plot = chart.render(area, buffer, theme, appearance.symbols)?;
     Some(HistoryPlot { area: plot, x: chart.x, shown })
+}
+
+/// The speed of each peer in the chart's measure, with the peer's name: a kernel's figure by its ratio to the peer. Of the last
+/// run if its peers are known, else of the newest experiment whose peers are. Figures over other workloads than the chart's do not
+/// belong into it.
+fn peer_lines(data: History) -> Vec<(f64, String)> {
+    let History { repository, runs, setup, .. } = data;
+    let comparable = repository.comparable();
+    let of_last = || {
+        let last = runs.last.as_ref()?;
+        let known = peers::of(last, repository).filter(|known| !known.of_incumbent)?;
+        let measured = Measured::from(&last.verdict);
+        let value = measured.objective.filter(|_| measured.part == comparable.points.part())?.value;
+        Some((value, known.figures.into_owned()))
+    };
+    let of_experiment = || {
+        let experiments = (0..comparable.len()).rev().filter_map(|at| repository.nth_comparable(at));
+        let mut experiments = experiments.filter(|e| comparable.points.is_beside_best(e));
+        experiments.find_map(|e| Some((figure(e)?, e.peers.clone())).filter(|(_, peers)| !peers.is_empty()))
+    };
+    let Some((value, figures)) = of_last().or_else(of_experiment) else { return Vec::new() };
+    let is_time = setup.objective == Objective::KernelTime || setup.goal == Goal::Minimize;
+    let line = |peer: PeerFigure| {
+        let ratio = peer.ratio?.value;
+        let at = if is_time { value * ratio } else { value / ratio };
+        let name = format!("{} {}", printable(&peer.name), format::short(at));
+        at.is_finite().then_some((at, name))
+    };
+    figures.into_iter().filter_map(line).collect()
 }
 
 /// `12: 60.9k`; an experiment without a figure has a word instead.

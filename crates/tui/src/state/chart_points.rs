@@ -117,6 +117,11 @@ impl ChartPoints {
         experiment.measured.part == self.part
     }
 
+    /// How many workloads those whose best is shown judged, if they left some out.
+    pub fn part(&self) -> Option<usize> {
+        self.part
+    }
+
     /// The best up to this experiment, itself included.
     pub fn best(&self, at: usize) -> Option<f64> {
         let count = self.best.partition_point(|(x, _)| *x <= place(at));
@@ -198,6 +203,7 @@ mod tests {
             foreign: false,
             emulated: false,
             decided: None,
+            peers: Vec::new(),
             trailers: Vec::new(),
             measured: Measured::default(),
         }
