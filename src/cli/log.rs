@@ -12,7 +12,7 @@ use lab_core::history::Listing;
 use lab_core::history::elsewhere::Elsewhere;
 use lab_core::project::Project;
 use lab_core::repo::{self, Present, Repo};
-use lab_core::run::experiment::Experiment;
+use lab_core::run::experiment::{Experiment, Status};
 use lab_core::run::peers;
 use lab_core::run::record::Record;
 use lab_core::status::{self, ProjectStatus};
@@ -142,7 +142,9 @@ impl OtherProblem {
     /// Counts experiments by their problems, by name.
     fn count(experiments: impl Iterator<Item = Experiment>) -> Vec<OtherProblem> {
         let mut counted: BTreeMap<String, usize> = BTreeMap::new();
-        for kernel in experiments.filter_map(|experiment| experiment.kernel) {
+        // A change of the rules is a row, and no experiment.
+        let counts = experiments.filter(|experiment| experiment.row.status != Status::Rules);
+        for kernel in counts.filter_map(|experiment| experiment.kernel) {
             *counted.entry(kernel).or_default() += 1;
         }
         let other = |(kernel, experiments)| OtherProblem { kernel, experiments };

@@ -85,6 +85,13 @@ fn a_change_of_the_rules_is_a_commit_and_a_row_of_its_own() {
     assert_eq!(lab.git("show --name-only --format=%s HEAD"), format!("a comment\n\n{KERNEL}\n"));
     lab.lab(&format!("describe {short} -m 'a longer limit'")).is(0);
     assert!(lab.read("results.cpu.tsv").contains("\tfail\trules\ta longer limit\n"));
+
+    // A change of the rules is no experiment.
+    std::fs::create_dir(lab.path("kernels/second")).unwrap();
+    lab.write("kernels/second/problem.toml", lab.read(PROBLEM));
+    lab.write("kernels/second/kernel.cu", lab.read(KERNEL));
+    let counted = "1 of other kernels: `lab log --all` (1 of kernels/rmsnorm/kernel.cu)";
+    lab.lab("log kernels/second").is(0).says(counted);
 }
 
 #[test]

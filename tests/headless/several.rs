@@ -98,6 +98,39 @@ fn restore_puts_back_the_kernel_that_the_experiment_was_about() {
         .says(&format!("{tried} is about p2/kernel.cu: `lab restore {tried}` puts that kernel on disk"));
 }
 
+#[test]
+fn an_old_kernel_is_restored_beside_a_rename_that_is_not_committed() {
+    let lab = two();
+    lab.write("p2/problem.toml", "# of the second\n");
+    lab.git("add p2");
+    lab.lab("run p2").is(0);
+    lab.lab("keep p2 -m start").is(0);
+    lab.write("p2/kernel.cu", "// later\n");
+    lab.lab("run p2").is(0);
+    lab.lab("keep p2 -m later").is(0);
+    fs::rename(lab.path("p2"), lab.path("p3")).unwrap();
+    lab.lab("restore HEAD^ p3").is(0).says("p3/kernel.cu now holds the bytes of");
+    assert_eq!(lab.read("p3/kernel.cu"), "// the second's first\n");
+    assert!(!lab.path("p2").exists());
+
+    // A kernel beside lab.toml that is renamed itself, with its rename in git's index.
+    let lab = Lab::new();
+    lab.lab("run").is(0);
+    lab.lab("keep -m first").is(0);
+    lab.write("kernel.cu", "// second\n");
+    lab.lab("run").is(0);
+    lab.lab("keep -m second").is(0);
+    lab.git("mv kernel.cu renamed.cu");
+    lab.write("lab.toml", lab.read("lab.toml").replace("\"kernel.cu\"", "\"renamed.cu\""));
+    lab.lab("trust").is(0);
+    lab.lab("log").is(0).says("second  (was kernel.cu)");
+    for name in ["HEAD^", &lab.git("rev-parse HEAD^").trim()[..9]] {
+        lab.lab(&format!("restore {name}")).is(0).says("renamed.cu");
+        assert_eq!(lab.read("renamed.cu"), "// the first\n");
+        assert!(!lab.path("kernel.cu").exists());
+    }
+}
+
 /// No lab.toml at the root, and no kernel there: that of kernels/x has to be named.
 fn below() -> Lab {
     let lab = Lab::empty();
@@ -122,8 +155,11 @@ fn told_command(output: &CommandOutput, name: &str) -> String {
 #[test]
 fn what_is_advised_works_where_no_kernel_is_meant() {
     let lab = below();
-    lab.lab("keep -m x").is(1).says("no kernel.cu in").says("name one in the command (`path/to/kernel.cu`)");
-    lab.lab("log").is(1).says("no kernel.cu in");
+    lab.lab("keep -m x")
+        .is(1)
+        .says("no kernel.cu and no kernel.py in")
+        .says("name one in the command (`path/to/kernel.cu`)");
+    lab.lab("log").is(1).says("no kernel.cu and no kernel.py in");
     // All that could be meant are listed.
     fs::create_dir_all(lab.path("kernels/y")).unwrap();
     lab.write("kernels/y/problem.toml", "");
@@ -147,7 +183,7 @@ fn what_is_advised_works_where_no_kernel_is_meant() {
     lab.lab(&told_command(&restored, "restore")).is(0);
     assert_eq!(lab.read("kernels/x/kernel.cu"), "// on disk\n");
     lab.lab("restore 1").is(0).says("kernels/x/kernel.cu now holds the bytes of");
-    lab.lab("restore HEAD").is(1).says("no kernel.cu in");
+    lab.lab("restore HEAD").is(1).says("no kernel.cu and no kernel.py in");
     lab.lab("describe 1 -m better").is(0).says("is now 'better', and was 'tried'");
     lab.lab("log --all").is(0).says("kernels/x/kernel.cu  better");
     assert_eq!(lab.lab("log --all --json").is(0).json()["kernel"], serde_json::Value::Null);

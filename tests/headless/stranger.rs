@@ -211,6 +211,26 @@ fn a_pipe_that_git_would_read_is_named() {
 }
 
 #[test]
+fn a_pipe_in_place_of_a_loose_object_is_named() {
+    let lab = judged();
+    lab.lab("keep -m better").is(0);
+    for object in ["HEAD", "HEAD:kernel.cu", "HEAD^{tree}", "refs/notes/lab"] {
+        let id = lab.git(&format!("rev-parse {object}"));
+        let (folder, file) = id.trim().split_at(2);
+        let name = format!(".git/objects/{folder}/{file}");
+        let kept = fs::read(lab.path(&name)).unwrap();
+        fs::remove_file(lab.path(&name)).unwrap();
+        lab.sh(&format!("mkfifo {name}")).is(0);
+        for args in ["log", "run", "undo", "clean"] {
+            assert_ne!(lab.lab(args).says(&format!("{name} is a pipe or a device")).code, 0, "{args}");
+        }
+        fs::remove_file(lab.path(&name)).unwrap();
+        fs::write(lab.path(&name), kept).unwrap();
+    }
+    lab.lab("undo").is(0);
+}
+
+#[test]
 fn a_clone_with_links_as_inputs_reads_nothing_outside() {
     let lab = Lab::new();
     lab.write("../home/secret.cu", "// a secret\n");

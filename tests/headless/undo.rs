@@ -179,6 +179,25 @@ fn what_was_built_on_or_pushed_stays() {
 }
 
 #[test]
+fn an_undo_that_later_work_blocks_names_the_remedy() {
+    let lab = kept();
+    let kept = lab.head();
+    std::fs::create_dir(lab.path("p2")).unwrap();
+    lab.write("p2/kernel.cu", "// the second's\n");
+    lab.lab("run p2").is(0);
+    lab.lab("keep p2 -m 'of the second'").is(0);
+    let revert = format!("`git revert {}` takes it back with a new commit", &kept[..7]);
+    refuses(&lab, &format!("undo the keep of p2/kernel.cu first (`lab undo p2/kernel.cu`), or {revert}"));
+    lab.lab("undo p2/kernel.cu").is(0);
+    lab.lab("undo").is(0).says("run 1 of kernel.cu is undecided again");
+
+    let lab = self::kept();
+    let revert = format!("was built on it; `git revert {}` takes it back", &lab.head()[..7]);
+    lab.git("commit -q --allow-empty -m more");
+    refuses(&lab, &revert);
+}
+
+#[test]
 fn an_undo_that_ended_halfway_is_finished_by_the_next_lab() {
     // It came as far as the ledger.
     let lab = kept();

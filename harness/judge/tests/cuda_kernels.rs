@@ -5,6 +5,8 @@
 
 #[path = "kernels/cases.rs"]
 mod cases;
+#[path = "kernels/expected.rs"]
+mod expected;
 #[allow(dead_code)]
 #[path = "judge/support.rs"]
 mod support;

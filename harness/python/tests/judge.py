@@ -16,6 +16,11 @@ PREFIX = struct.Struct("<4sIQ")
 PATIENCE = 60
 
 
+def has_numpy(python=sys.executable):
+    """Whether this Python has what a worker on the cpu device needs."""
+    return subprocess.run([python, "-c", "import numpy, ml_dtypes"], stderr=subprocess.DEVNULL).returncode == 0
+
+
 class Refused(Exception):
     """An answer that is an error: its kind (Build, Crash, Lab) and its text."""
 
@@ -37,10 +42,8 @@ class Connection:
 
     def call(self, request, body=b""):
         """Sends a request and returns the reply and the body of the answer. Raises Refused for an error."""
-        self._number += 1
-        header = json.dumps([self._number, request]).encode()
         try:
-            self.socket.sendall(PREFIX.pack(b"LAB1", len(header), len(body)) + header + body)
+            self.ask(request, body)
             magic, header_length, body_length = PREFIX.unpack(self._read(PREFIX.size))
         except (BrokenPipeError, ConnectionResetError):
             raise Ended from None
@@ -53,6 +56,12 @@ class Connection:
             raise Refused(kind, text)
         return answer["Ok"], body
 
+    def ask(self, request, body=b""):
+        """Sends a request."""
+        self._number += 1
+        header = json.dumps([self._number, request]).encode()
+        self.socket.sendall(PREFIX.pack(b"LAB1", len(header), len(body)) + header + body)
+
     def _read(self, length):
         content = b""
         while len(content) < length:
@@ -63,17 +72,92 @@ class Connection:
         return content
 
 
-class Worker:
-    """A worker process with an open device."""
+class Started:
+    """A worker that is a process of its own, as the judge starts it."""
 
-    def __init__(self, target="cpu", python=sys.executable, environment=None, under_tool=False):
+    def __init__(self, connection, folder, environment):
+        # In a group of its own.
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "lab_harness.worker"], stdin=connection, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": PACKAGE, **environment}, cwd=folder, start_new_session=True)
+        self.stdout, self.stderr, self.parent = self._process.stdout, self._process.stderr, os.getpid()
+
+    def end(self):
+        """Ends the process, if it runs."""
+        if self._process.poll() is None:
+            self._process.kill()
+
+    def wait(self):
+        """Waits for the end. Returns the exit code, or the negative number of a signal."""
+        return self._process.wait(PATIENCE)
+
+
+class Standby:
+    """A parent on standby that listens on `path`. It imports no PyTorch, which takes seconds and which no test needs."""
+
+    _CODE = ("import sys; from lab_harness import standby; standby.PACKAGES = ('numpy', 'ml_dtypes', 'no_such_package'); "
+             "sys.exit(standby.main(sys.argv[1:]))")
+
+    def __init__(self):
+        self._folder = tempfile.TemporaryDirectory(prefix="lab-standby-")
+        self.path = os.path.join(self._folder.name, "standby")
+        self.process = subprocess.Popen([sys.executable, "-c", self._CODE, self.path], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, env=dict(os.environ, PYTHONPATH=PACKAGE),
+                                        start_new_session=True)
+        self.ready = json.loads(self.process.stdout.readline())
+
+    def end(self):
+        """Ends the parent and all its workers."""
+        self.process.stdin.close()
+        self.process.stdout.close()
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(PATIENCE)
+        self._folder.cleanup()
+
+
+class Forked:
+    """A worker that a parent on standby forks."""
+
+    parent = None
+
+    def __init__(self, connection, path, environment):
+        (out, out_end), (error, error_end) = os.pipe(), os.pipe()
+        self._control = socket.socket(socket.AF_UNIX)
+        self._control.settimeout(PATIENCE)
+        self._control.connect(path)
+        request = json.dumps({"run": "worker", "environment": environment}).encode() + b"\n"
+        socket.send_fds(self._control, [request], [connection.fileno(), out_end, error_end])
+        os.close(out_end)
+        os.close(error_end)
+        self._messages = self._control.makefile("rb")
+        self.process, self._status = json.loads(self._messages.readline())["started"], None
+        self.stdout, self.stderr = open(out, "rb"), open(error, "rb")
+
+    def end(self):
+        """Asks for the end of the worker."""
+        if self._status is None:
+            self._control.shutdown(socket.SHUT_WR)
+
+    def wait(self):
+        """Waits for the end. Returns the exit code, or the negative number of a signal."""
+        if self._status is None:
+            ended = json.loads(self._messages.readline())["ended"]
+            self._status = ended["code"] if "code" in ended else -ended["signal"]
+            self._messages.close()
+            self._control.close()
+        return self._status
+
+
+class Worker:
+    """A worker with an open device."""
+
+    def __init__(self, target="cpu", under_tool=False, parent=None, standby=None, environment=None):
+        """`standby` is the socket of a parent on standby; without it the worker is a process of its own."""
         self.folder = tempfile.mkdtemp(prefix="lab-worker-")
         ours, theirs = socket.socketpair()
-        environment = dict(os.environ, PYTHONPATH=PACKAGE, **(environment or {}))
-        # In a group of its own, as the judge starts it.
-        self.process = subprocess.Popen(
-            [python, "-m", "lab_harness.worker"], stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env=environment, cwd=self.folder, start_new_session=True)
+        environment = environment or {}
+        self.process = Forked(theirs, standby, environment) if standby else Started(theirs, self.folder, environment)
         theirs.close()
         self.connection, self.loaded = Connection(ours), 0
         self.printed, self._threads = {"stdout": b"", "stderr": b""}, []
@@ -82,8 +166,12 @@ class Worker:
             thread.start()
             self._threads.append(thread)
         sandbox = {"files": {"read": [], "write": []}, "for_foreign_tool": False}
-        opening = {"target": target, "parent": os.getpid(), "under_tool": under_tool, "sandbox": sandbox}
-        self.opened = self.call("Open", **opening)["Opened"]
+        opening = {"target": target, "parent": parent or self.process.parent, "under_tool": under_tool, "sandbox": sandbox}
+        try:
+            self.opened = self.call("Open", **opening)["Opened"]
+        except (Refused, Ended):
+            self.kill()
+            raise
 
     def _collect(self, name):
         for line in getattr(self.process, name):
@@ -132,9 +220,8 @@ class Worker:
     def kill(self):
         """Ends the worker. Its output is complete afterwards."""
         self.connection.socket.close()
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait(PATIENCE)
+        self.process.end()
+        self.process.wait()
         for thread in self._threads:
             thread.join(PATIENCE)
         self.process.stdout.close()
@@ -144,9 +231,14 @@ class Worker:
     def close(self):
         """Closes the connection, waits until the worker ends by itself, and returns its exit code."""
         self.connection.socket.close()
-        code = self.process.wait(PATIENCE)
+        code = self.process.wait()
         self.kill()
         return code
+
+
+def floats(*values):
+    """The bytes of f32 values."""
+    return struct.pack(f"<{len(values)}f", *values)
 
 
 def tensor(name, dtype, shape, buffer):

@@ -1,38 +1,21 @@
 """The requests of a worker on the cpu device."""
 
+import os
 import struct
 import unittest
 
 from . import judge
-from .judge import Worker, tensor, value
+from .judge import Worker, floats, tensor, value
+from .worker_case import POISONS, X, WorkerCase
 
 AXPY = """import numpy as np
 
 def axpy(a, x, y, n):
-    assert type(a) is float and type(n) is int
+    assert type(a) is float and type(n) is int and not x.flags.writeable and y.flags.writeable
     np.multiply(x, a, out=y)
     y += 1
 """
-
-
-def floats(*values):
-    """The bytes of f32 values."""
-    return struct.pack(f"<{len(values)}f", *values)
-
-
-class WorkerCase(unittest.TestCase):
-    """A test with a worker of its own."""
-
-    def setUp(self):
-        self.worker = Worker()
-        self.addCleanup(self.worker.kill)
-
-    def fails(self, kind, action, *args):
-        """Runs what the worker must refuse with this kind of failure, and returns the text."""
-        with self.assertRaises(judge.Refused) as refused:
-            action(*args)
-        self.assertEqual(refused.exception.kind, kind, refused.exception.text)
-        return refused.exception.text
+COPY = "def f(x, y):\n    y[...] = x\n"
 
 
 class Requests(WorkerCase):
@@ -42,7 +25,7 @@ class Requests(WorkerCase):
         self.assertIsNone(worker.call("MissingEntry", module=module, entry="axpy")["MissingEntry"])
         self.assertEqual(worker.call("MissingEntry", module=module, entry="gemm")["MissingEntry"], "gemm")
         x, y = worker.input("x", floats(1, 2, 3)), worker.buffer("y", 12)
-        self.assertEqual(worker.read(y), struct.pack("<3I", *[0x7FA57FA5] * 3), "a new buffer is poison")
+        self.assertEqual(worker.read(y), struct.pack("<3I", *[POISONS[0]] * 3), "a new buffer is poison")
         reply = worker.launch(module, "axpy", value("a", "f32", floats(2)), tensor("x", "f32", [3], x),
                               tensor("y", "f32", [3], y), value("n", "i32", struct.pack("<i", 3)))
         self.assertGreater(reply["seconds"], 0)
@@ -53,4 +36,116 @@ class Requests(WorkerCase):
         self.assertRegex(info["name"], r"^cpu \(NumPy \d+\.\d+\.\d+, Python 3\.\d+\)$")
         self.assertTrue(info["emulated"])
         self.assertIn("None", worker.opened["sandbox"])
-        self.assertEqual(worker.close(), 0)
+
+    def test_a_worker_that_is_a_process_of_its_own_ends_with_the_connection(self):
+        self.worker = Worker()
+        self.addCleanup(self.worker.kill)
+        self.load(COPY)
+        self.assertEqual(self.launch(), X)
+        self.assertEqual(self.worker.close(), 0)
+
+    def test_a_replay_runs_all_launches_and_flushes_before_them(self):
+        self.load(COPY)
+        flush, other = self.worker.buffer("flush", 64), self.worker.buffer("z", 16)
+        for submission in ("plain", "graph"):
+            self.worker.call("FillAll", buffers=[self.y, other], pattern=POISONS[1])
+            self.assertEqual(self.worker.read(other), struct.pack("<4I", *[POISONS[1]] * 4))
+            launches = [self.spec(), self.spec(y=other)]
+            replayed = self.worker.replay(launches, [flush, POISONS[0]], submission)
+            self.assertGreater(replayed["seconds"], 0)
+            self.assertEqual((self.worker.read(self.y), self.worker.read(other)), (X, X))
+        self.assertEqual(self.worker.read(flush), struct.pack("<16I", *[POISONS[0]] * 16))
+        self.assertEqual(self.worker.breaches(), [])
+        self.assertEqual(self.worker.replay([])["seconds"], 0)
+
+    def test_digests_depend_on_content_and_key(self):
+        self.load(COPY)
+        self.launch()
+        both = {"buffers": [self.x, self.y]}
+        one, other = self.worker.call("Digests", key=1, **both)["Digests"], self.worker.call("Digests", key=2, **both)["Digests"]
+        self.assertEqual(one[0], one[1])
+        self.assertNotEqual(one[0], other[0])
+        self.worker.call("Write", X[:-1] + b"\0", buffer=self.y)
+        self.assertNotEqual(self.worker.call("Digests", key=1, **both)["Digests"][1], one[1])
+
+    def test_buffers_of_odd_sizes_and_of_none_are_filled_read_and_freed(self):
+        for size in (0, 1, 3, 5, 4099):
+            buffer = self.worker.buffer("b", size)
+            self.worker.call("Fill", buffer=buffer, pattern=0x04030201)
+            self.assertEqual(self.worker.read(buffer), (b"\1\2\3\4" * (size // 4 + 1))[:size])
+            self.worker.call("FlushCache", buffer=buffer, pattern=0)
+            self.worker.call("Seal", buffer=buffer)
+            self.assertEqual(self.worker.read(buffer), bytes(size))
+            self.worker.call("Free", buffer=buffer)
+            self.assertEqual(self.fails("Lab", self.worker.read, buffer), f"no buffer {buffer}")
+
+    def test_what_the_judge_must_not_ask_is_refused_and_the_worker_goes_on(self):
+        self.load(COPY)
+        self.assertIn("holds 16", self.fails("Lab", self.worker.call, "Write", b"four", buffer=self.y))
+        self.assertEqual(self.fails("Lab", self.worker.call, "Reload", module=7), "no module 7")
+        self.assertIn("no request Dance", self.fails("Lab", self.worker.call, "Dance"))
+        self.assertIn("cannot be read", self.fails("Lab", self.worker.call, "Load", image="/nowhere/kernel.py"))
+        unnamed = dict(self.spec(), parameters=[])
+        self.assertIn("different versions", self.fails("Lab", self.worker.call, "Launch", **unnamed))
+        wrong = judge.launch(self.module, "f", tensor("x", "f32", [3], self.x), tensor("y", "f32", [4], self.y))
+        self.assertIn("12 bytes on a buffer of 16", self.fails("Lab", self.worker.call, "Launch", **wrong))
+        self.assertIn("already", self.fails("Lab", self.worker.call, "Open", target="cpu", parent=None, under_tool=False,
+                                            sandbox=None))
+        self.assertEqual(self.launch(), X)
+
+    def test_tensors_of_each_type_view_their_buffers(self):
+        types = {"f64": ("float64", 8), "f32": ("float32", 4), "f16": ("float16", 2), "bf16": ("bfloat16", 2),
+                 "f8e4m3": ("float8_e4m3fn", 1), "f8e5m2": ("float8_e5m2", 1), "i8": ("int8", 1), "u8": ("uint8", 1),
+                 "i16": ("int16", 2), "i32": ("int32", 4), "u32": ("uint32", 4), "i64": ("int64", 8), "bool": ("bool", 1)}
+        source = "def f(x, y):\n    assert x.shape == (2, 3), x.shape\n    y[...] = x\n\ndef g(x):\n    raise TypeError(x.dtype)\n"
+        module = self.worker.load(source)
+        for word, (name, size) in types.items():
+            with self.subTest(word):
+                content = bytes(i % 2 for i in range(6 * size))
+                x, y = self.worker.input("x", content), self.worker.buffer("y", len(content))
+                self.worker.launch(module, "f", tensor("x", word, [2, 3], x), tensor("y", word, [2, 3], y))
+                self.assertEqual(self.worker.read(y), content)
+                text = self.fails("Crash", self.worker.launch, module, "g", tensor("x", word, [2, 3], x))
+                self.assertIn(f"kernel.py:6: error: TypeError: {name}\n", text)
+
+    def test_scalars_of_each_type_are_python_numbers(self):
+        module = self.worker.load("def f(s):\n    raise ValueError(repr(s))\n")
+        cells = {"f32": (floats(1.5), "1.5"), "f64": (struct.pack("<d", 0.1), "0.1"), "f16": (b"\x00\x3e", "1.5"),
+                 "bf16": (b"\xc0\x3f", "1.5"), "i8": (b"\xff", "-1"), "u8": (b"\xff", "255"), "bool": (b"\1", "True"),
+                 "i32": (struct.pack("<i", -7), "-7"), "i64": (struct.pack("<q", 1 << 40), str(1 << 40))}
+        for word, (content, shown) in cells.items():
+            with self.subTest(word):
+                text = self.fails("Crash", self.worker.launch, module, "f", value("s", word, content))
+                self.assertIn(f"error: ValueError: {shown}\n", text)
+
+    def test_a_worker_under_a_tool_leaves_new_memory_as_it_is(self):
+        worker = Worker(under_tool=True, standby=self.standby.path)
+        self.addCleanup(worker.kill)
+        y = worker.buffer("y", 16)
+        self.assertEqual(worker.read(y), bytes(16))
+        worker.call("Fill", buffer=y, pattern=POISONS[0])
+        self.assertEqual(worker.read(y), bytes(16), "poison would hide a read of unwritten memory from the tool")
+        worker.call("Fill", buffer=y, pattern=1)
+        self.assertEqual(worker.read(y), struct.pack("<4I", 1, 1, 1, 1))
+
+    def test_a_device_that_is_not_there_is_named(self):
+        for target, words in (("npu", "there is no device npu"), ("cuda:x", "there is no device cuda:x")):
+            with self.assertRaises(judge.Refused) as refused:
+                Worker(target, standby=self.standby.path)
+            self.assertEqual(refused.exception.kind, "Lab")
+            self.assertIn(words, refused.exception.text)
+
+    def test_a_worker_of_another_parent_serves_nobody(self):
+        # The connection's first request names the parent; this one is not the worker's.
+        with self.assertRaises(judge.Ended):
+            Worker(parent=os.getppid())
+
+    def test_a_worker_without_a_socket_says_who_starts_it(self):
+        done = judge.subprocess.run([judge.sys.executable, "-m", "lab_harness.worker"], stdin=judge.subprocess.DEVNULL,
+                                    env=dict(os.environ, PYTHONPATH=judge.PACKAGE), capture_output=True, timeout=60)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(b"is started by lab, not by hand", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

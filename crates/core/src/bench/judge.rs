@@ -10,6 +10,7 @@ use crate::run::peers::MeasuredPeer;
 use crate::run::verdict::{self, Facts, Outcome, Verdict};
 use crate::runner::follow::Follow;
 use crate::runner::process::{self, Control, Limits, RunningProcess};
+use crate::runner::python_package;
 use crate::runner::spec::{RunSpec, withheld};
 use anyhow::Result;
 use jiff::Timestamp;
@@ -194,10 +195,14 @@ impl Judged<'_> {
     /// Starts the harness: for a run, or to time the kernel `beside_peers`.
     fn start(&self, open: &OpenBench, follow: &mut Follow, beside_peers: bool) -> io::Result<RunningProcess> {
         let (project, spec, tree) = (self.project, self.spec, open.tree());
-        if let Some(line) = &project.config.harness {
+        if let Some(line) = &project.harness_line() {
             // The folder exists, as that of a run would: the harness may write into it.
             project.files().create_dir_all(&tree)?;
-            return process::start(spec.external(project, line, &tree, None), Stdio::null());
+            let mut command = spec.external(project, line, &tree, None);
+            let package = tree.join("python");
+            python_package::write(&project.files(), &package)?;
+            command.env("PYTHONPATH", python_package::search_path(&package));
+            return process::start(command, Stdio::null());
         }
         if let Some(text) = withheld(project) {
             follow.say(&text);

@@ -15,7 +15,8 @@ use crate::repo::{self, Repo, StoredCommit};
 use crate::run::RunId;
 use crate::run::experiment::Status;
 use crate::run::record::Origin;
-use crate::store::RunIndex;
+use crate::store::{RunIndex, RunSummary};
+use crate::text::shell::quote;
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
 use std::result::Result as StdResult;
@@ -53,7 +54,7 @@ pub fn undoable(repo: &Repo, project: &Project, index: &RunIndex) -> StdResult<U
         && last.made == Some(true)
     {
         last.later_work = match repo::built_on(repo, &last.commit)? {
-            Some(work) => LaterWork::Found(work),
+            Some(work) => LaterWork::Found(work + &remedy(repo, project, index, &last.commit)?),
             None => LaterWork::None,
         };
     }
@@ -81,6 +82,29 @@ pub fn undoable(repo: &Repo, project: &Project, index: &RunIndex) -> StdResult<U
     };
     let LastDecision { run, status, description, commit, .. } = last;
     Ok(Undoable { run, status, description, commit, question })
+}
+
+/// What to do about work that was built on a kept commit, after a semicolon. Empty where HEAD is elsewhere: the work says what
+/// to do then.
+fn remedy(repo: &Repo, project: &Project, index: &RunIndex, commit: &str) -> Result<String> {
+    if !repo::leads_to_head(repo, commit)? {
+        return Ok(String::new());
+    }
+    let revert = format!("`git revert {}` takes it back with a new commit", repo::short(commit));
+    let head = repo::head_commit_id(repo);
+    let made =
+        |run: &&RunSummary| run.decision.as_ref().is_some_and(|d| d.made == Some(true) && d.commit == head);
+    let tip = index.newest().find(made).filter(|run| run.kernel != project.kernel_name);
+    Ok(match tip {
+        Some(tip) => {
+            format!(
+                "; undo the keep of {0} first (`lab undo {1}`), or {revert}",
+                tip.kernel,
+                quote(&tip.kernel)
+            )
+        }
+        None => format!("; {revert}"),
+    })
 }
 
 /// Takes the last keep or discard back. `run` is the run that the user was asked about: the decision about another run

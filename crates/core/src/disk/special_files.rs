@@ -6,9 +6,9 @@ use lab_system::root::read_anywhere;
 use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
 
-/// Folders of git's own folder whose files git opens by name. Loose objects are not among them: there are too many to look at
-/// before each command.
-const FOLDERS: [&str; 5] = ["info", "refs", "logs", "objects/info", "objects/pack"];
+/// Folders of git's own folder whose files git opens by name. The loose objects are among those of `objects`: their folders are
+/// listed and no file is looked at, which takes about a millisecond for some thousand objects.
+const FOLDERS: [&str; 4] = ["info", "refs", "logs", "objects"];
 
 /// Most folders within each other: a link may lead back to a folder above it.
 const DEEPEST: usize = 32;

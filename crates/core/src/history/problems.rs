@@ -2,7 +2,6 @@
 //! history. A row without a record is about the kernel that its commit changed, if git holds the commit, or about the only
 //! kernel of the repository.
 
-use crate::inputs;
 use crate::project::Project;
 use crate::project::kernels::KernelList;
 use crate::repo::{self, Bundle, Present, Repo};
@@ -11,9 +10,6 @@ use crate::run::record::is_inside;
 use crate::store::{KernelNames, RunIndex, RunSummary};
 use std::collections::BTreeSet;
 use std::path::Path;
-
-/// Most bytes of a problem.toml.
-const SIZE_LIMIT: u64 = inputs::SIZE_LIMIT;
 
 /// Most commits without a record whose trailers are read: a ledger may have a million rows, and lists show the newest first.
 const WITH_PEERS: usize = 1_000;
@@ -54,10 +50,12 @@ pub(super) fn update(
     });
     // A rename that is not committed yet.
     if !moved.is_empty() {
-        let new: Vec<String> =
-            listed().into_iter().filter(|kernel| !repo::head_holds(repo, kernel)).collect();
+        // The present kernel may be none of a problem folder.
+        let mut new = listed();
+        new.push(project.kernel_name.clone());
+        new.retain(|kernel| !repo::head_holds(repo, kernel));
         for kernel in &moved {
-            let to = new.iter().find(|new| is_moved(repo, project, kernel, new));
+            let to = new.iter().find(|new| repo::is_moved(repo, project, kernel, new));
             names.set_moved(kernel, to.cloned());
         }
     }
@@ -108,17 +106,4 @@ fn find_peers(repo: &Repo, names: &mut KernelNames, bare: &[&str]) {
         let trailers = repo::trailers_of(repo, commit).unwrap_or_default();
         names.set_peers(commit, peers::of_trailers(&trailers));
     }
-}
-
-/// Whether the kernel `old` of HEAD is `new` on disk now: the folder has the same problem.toml, or the kernel the same bytes.
-fn is_moved(repo: &Repo, project: &Project, old: &str, new: &str) -> bool {
-    let files = project.files();
-    let beside = |kernel: &str| match kernel.rsplit_once('/') {
-        Some((folder, _)) => format!("{folder}/problem.toml"),
-        None => "problem.toml".to_owned(),
-    };
-    let same = |old: &str, new: &str| {
-        files.read(Path::new(new), SIZE_LIMIT).is_ok_and(|bytes| repo::head_has_bytes(repo, old, &bytes))
-    };
-    same(&beside(old), &beside(new)) || same(old, new)
 }

@@ -46,7 +46,7 @@ pub fn bytes_of(repo: &Repo, project: &Project, commit: &str) -> Result<Vec<u8>>
 
 fn held(repo: &Repo, project: &Project, commit: &str) -> Result<(Vec<u8>, i32)> {
     let commit = find(&repo.git, commit)?;
-    let name = renames::name_in(repo, &commit, &project.kernel_name);
+    let name = renames::name_in(repo, project, &commit, &project.kernel_name);
     let Some((blob, mode)) = blob_in(&commit, &name) else {
         bail!("commit {} does not hold {}", super::short(&commit.id().to_string()), project.kernel_name);
     };

@@ -88,7 +88,7 @@ pub fn trailers_of(repo: &Repo, commit: &str) -> Result<Vec<Trailer>> {
 /// The kernel of a commit as text; bytes that are no UTF-8 are replaced.
 pub fn show(repo: &Repo, project: &Project, commit: &str) -> Result<String> {
     let commit = find(&repo.git, commit)?;
-    let name = renames::name_in(repo, &commit, &project.kernel_name);
+    let name = renames::name_in(repo, project, &commit, &project.kernel_name);
     let bytes = filters::on_disk(&repo.git, project, &commit, &name)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
@@ -100,8 +100,8 @@ pub fn change(repo: &Repo, project: &Project, commit: &str, around: u32) -> Resu
     let new = find(git, commit)?;
     let old = new.parent(0).ok();
     let name = project.kernel_name.as_str();
-    let before = old.and_then(|old| held(git, &old, &renames::name_in(repo, &old, name)));
-    let after = held(git, &new, &renames::name_in(repo, &new, name));
+    let before = old.and_then(|old| held(git, &old, &renames::name_in(repo, project, &old, name)));
+    let after = held(git, &new, &renames::name_in(repo, project, &new, name));
     unified(name, before.as_ref(), after.as_ref(), around)
 }
 
@@ -115,7 +115,7 @@ pub fn diff(repo: &Repo, project: &Project, from: &str, to: Option<&str>, around
     let name = project.kernel_name.as_str();
     let blob = |commit: &str| -> Result<_> {
         let commit = find(git, commit)?;
-        Ok(held(git, &commit, &renames::name_in(repo, &commit, name)))
+        Ok(held(git, &commit, &renames::name_in(repo, project, &commit, name)))
     };
     let old = blob(from)?;
     let new = match to {

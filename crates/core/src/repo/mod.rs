@@ -58,7 +58,7 @@ pub use obstacle::{Obstacle, Operation, obstacle};
 pub use present::Present;
 pub use program::{ByProgram, commit_by_program};
 pub use refs::{StoredCommit, name_commit, prepare_discarded, save, stored_kernel, undone_ref};
-pub use renames::{head_commit_id, head_has_bytes, head_holds, kernel_of_commit, renamed_to};
+pub use renames::{head_commit_id, head_has_bytes, head_holds, is_moved, kernel_of_commit, renamed_to};
 pub use staging::stage;
 pub use text_diff::text_diff;
 pub use trailers::parse_message;

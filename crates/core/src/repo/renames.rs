@@ -1,7 +1,11 @@
 //! The names that a kernel had before its folder was renamed, as git's history tells.
 
-use super::{Repo, blob_in, find};
+use super::{Repo, blob_in, find, user_index};
+use crate::inputs::SIZE_LIMIT;
+use crate::project::Project;
+use crate::project::kernel_file::NAMES;
 use git2::{Commit, Delta, DiffFindOptions, DiffOptions, Oid, Repository, Sort};
+use lab_protocol::Language;
 use std::path::Path;
 
 /// First parents of HEAD that are searched for a rename.
@@ -43,11 +47,18 @@ pub fn renamed_to(repo: &Repo, path: &str) -> Option<String> {
 }
 
 /// The name that a kernel has in a commit: its own, or the one that it had before a rename in HEAD's history.
-pub(super) fn name_in(repo: &Repo, commit: &Commit, name: &str) -> String {
-    if holds(commit, name) || !head_holds(repo, name) {
+pub(super) fn name_in(repo: &Repo, project: &Project, commit: &Commit, name: &str) -> String {
+    if holds(commit, name) {
         return name.to_owned();
     }
-    let mut former = name.to_owned();
+    let mut former = match head_holds(repo, name) {
+        true => name.to_owned(),
+        // A rename that is not committed yet.
+        false => match moved_from(repo, project, name) {
+            Some(former) => former,
+            None => return name.to_owned(),
+        },
+    };
     for _ in 0..RENAMES {
         if holds(commit, &former) {
             return former;
@@ -61,8 +72,48 @@ pub(super) fn name_in(repo: &Repo, commit: &Commit, name: &str) -> String {
     name.to_owned()
 }
 
-/// The kernel that a commit is about: the only .cu file that it changed against its first parent, or in a change of the rules
-/// the kernel.cu beside a changed problem.toml. `None` if there are several, or none.
+/// Whether the kernel `old` of HEAD is `new` on disk now: the folder has the same problem.toml, or the kernel the same bytes,
+/// on disk or in git's index. A kernel in another language is another kernel.
+pub fn is_moved(repo: &Repo, project: &Project, old: &str, new: &str) -> bool {
+    if Language::of(old) != Language::of(new) {
+        return false;
+    }
+    let files = project.files();
+    let beside = |kernel: &str| match kernel.rsplit_once('/') {
+        Some((folder, _)) => format!("{folder}/problem.toml"),
+        None => "problem.toml".to_owned(),
+    };
+    let same = |old: &str, new: &str| {
+        files.read(Path::new(new), SIZE_LIMIT).is_ok_and(|bytes| head_has_bytes(repo, old, &bytes))
+    };
+    // The kernel may have been changed after `git mv`.
+    let is_staged = || {
+        let held = head(&repo.git).and_then(|head| blob_in(&head, old)).map(|(id, _)| id);
+        held.is_some() && user_index::staged(repo, new).ok().flatten() == held
+    };
+    same(&beside(old), &beside(new)) || same(old, new) || is_staged()
+}
+
+/// The name that HEAD has for a kernel which was renamed on disk only: that of a kernel which is not on disk any more.
+fn moved_from(repo: &Repo, project: &Project, name: &str) -> Option<String> {
+    let ending = format!(".{}", Path::new(name).extension()?.to_str()?);
+    let mut found = None;
+    let walked = head(&repo.git)?.tree().ok()?.walk(git2::TreeWalkMode::PreOrder, |folder, entry| {
+        let path = format!("{folder}{}", String::from_utf8_lossy(entry.name_bytes()));
+        let is_gone = path.ends_with(&ending) && project.root.join(&path).symlink_metadata().is_err();
+        if is_gone && is_moved(repo, project, &path, name) {
+            found = Some(path);
+            return git2::TreeWalkResult::Abort;
+        }
+        git2::TreeWalkResult::Ok
+    });
+    // The walk ends with an error where it was ended.
+    drop(walked);
+    found
+}
+
+/// The kernel that a commit is about: the only .cu file or kernel.py that it changed against its first parent, or in a change
+/// of the rules the kernel beside a changed problem.toml. `None` if there are several, or none.
 pub fn kernel_of_commit(repo: &Repo, commit: &str) -> Option<String> {
     let commit = find(&repo.git, commit).ok()?;
     let before = commit.parent(0).ok().and_then(|parent| parent.tree().ok());
@@ -71,18 +122,22 @@ pub fn kernel_of_commit(repo: &Repo, commit: &str) -> Option<String> {
         diff.deltas().filter_map(|delta| Some(delta.new_file().path()?.to_str()?.to_owned())).collect();
     let file = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
     let only = |mut found: Vec<String>| (found.len() == 1).then(|| found.remove(0));
-    let kernels = changed.iter().filter(|path| path.ends_with(".cu") && file(path) != "reference.cu");
-    only(kernels.cloned().collect()).or_else(|| {
-        let rules =
-            changed.iter().filter(|path| ["problem.toml", "reference.cu"].contains(&file(path).as_str()));
-        let mut beside: Vec<String> = rules
-            .map(|path| {
-                path.rsplit_once('/')
-                    .map_or("kernel.cu".to_owned(), |(folder, _)| format!("{folder}/kernel.cu"))
-            })
-            .collect();
+    // A .py file of another name may be anything.
+    let is_kernel = |path: &&String| {
+        let name = file(path);
+        (name.ends_with(".cu") && name != "reference.cu") || NAMES.contains(&name.as_str())
+    };
+    only(changed.iter().filter(is_kernel).cloned().collect()).or_else(|| {
+        let is_rule =
+            |path: &&String| ["problem.toml", "reference.cu", "reference.py"].contains(&file(path).as_str());
+        let beside = changed.iter().filter(is_rule).flat_map(|path| {
+            let folder = path.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
+            NAMES.map(|name| format!("{folder}{name}"))
+        });
+        let mut beside: Vec<String> = beside.filter(|kernel| holds(&commit, kernel)).collect();
+        beside.sort();
         beside.dedup();
-        only(beside).filter(|kernel| holds(&commit, kernel))
+        only(beside)
     })
 }
 
@@ -121,7 +176,7 @@ fn rename_in(
     wanted: impl Fn(&str, &str) -> bool,
 ) -> Option<(String, String)> {
     let mut options = DiffOptions::new();
-    options.pathspec("*.cu");
+    options.pathspec("*.cu").pathspec("*.py");
     let (old, new) = (parent.tree().ok()?, commit.tree().ok()?);
     let mut diff = git.diff_tree_to_tree(Some(&old), Some(&new), Some(&mut options)).ok()?;
     diff.find_similar(Some(DiffFindOptions::new().renames(true))).ok()?;

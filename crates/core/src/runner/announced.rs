@@ -19,7 +19,7 @@ use crate::runner::spec::{RunSpec, limits, with_incumbent, withheld};
 use crate::runner::standby::Standby;
 use crate::runner::{log_link, python_package};
 use crate::store::signature;
-use crate::store::{RunIndex, RunStore, RunSummary};
+use crate::store::{INCUMBENT, PYTHON, RunIndex, RunStore, RunSummary, TREE};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use lab_protocol::report::{Measure, Report};
@@ -30,12 +30,6 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Instant;
-
-/// Folders inside a run's folder that exist only while the run is in progress: the files to judge, and the incumbent's
-/// files.
-const TREE: &str = "tree";
-const INCUMBENT: &str = "incumbent";
-const PYTHON: &str = "python";
 
 /// A run with its folder, its snapshot and its first record on disk.
 pub(super) struct Announced<'a> {
@@ -181,10 +175,7 @@ impl<'a> Announced<'a> {
             // The verdict stands, but nobody can decide the run: later commands do not find its record.
             verdict.caveats.push(format!("this verdict is not recorded: {error:#}"));
         }
-        for copies in [TREE, INCUMBENT, PYTHON] {
-            // A copy that stays costs disk space and nothing else.
-            let _ = self.store.files().remove_dir_all(&folder.join(copies));
-        }
+        self.store.remove_copies(&folder);
         self.record
     }
 
@@ -213,7 +204,7 @@ impl<'a> Announced<'a> {
         let (project, spec) = (self.project, self.spec);
         let folder = self.store.folder(self.id());
         let (tree, incumbent) = (folder.join(TREE), folder.join(INCUMBENT));
-        if let Some(line) = &project.config.harness {
+        if let Some(line) = &project.harness_line() {
             // Its own business is on which device it compares the two.
             if let Err(error) = repo::write_incumbent(&self.repo, project, &incumbent) {
                 self.caveat(format!("the harness did not get the incumbent: {error:#}"));
@@ -324,7 +315,7 @@ fn create_files(
     id: RunId,
     inputs: &Inputs,
 ) -> Result<(LockedFile, Record)> {
-    let snapshot = store.files().create(&store.kernel(id));
+    let snapshot = store.files().create(&store.new_kernel(id, project.language()));
     snapshot
         .and_then(|mut file| file.write_all(inputs.kernel()))
         .context("cannot write the snapshot of the kernel")?;
@@ -342,7 +333,7 @@ fn create_files(
         started: Timestamp::now(),
         external: project.external(),
     };
-    let command = project.config.harness.clone().unwrap_or_else(|| "built-in".to_owned());
+    let command = project.config.harness.as_ref().map_or_else(|| "built-in".to_owned(), ToString::to_string);
     let record =
         Record { target: Some(spec.target(project)), ..Record::begun(start, inputs.files(), command) };
     store.write(&record)?;

@@ -1,6 +1,7 @@
 //! What a run is started with, and the command lines that follow from it.
 
 use crate::inputs::{self, Inputs, KernelError};
+use crate::project::python::{self, Interpreter};
 use crate::project::{Project, compile_paths, trust};
 use crate::repo::{self, HeldFile, Repo};
 use crate::run::Reason;
@@ -39,6 +40,8 @@ pub struct RunSpec {
     pub program: PathBuf,
     /// Says why this machine cannot confine kernels on a device.
     pub confinement: Confinement,
+    /// The socket of a Python on standby, which forks the judge's Python workers. `None` starts each of them anew.
+    pub python_standby: Option<PathBuf>,
 }
 
 /// Returns why this machine cannot confine a kernel on a device. `None` where it can, and where a kernel has no rights to lose.
@@ -54,7 +57,15 @@ impl RunSpec {
     /// A run of the files on disk, on the device of lab.toml, by this executable.
     pub fn new(reason: Reason) -> Self {
         let confinement: Confinement = |_| None;
-        RunSpec { reason, inputs: None, device: None, tools: Vec::new(), program: own_program(), confinement }
+        RunSpec {
+            reason,
+            inputs: None,
+            device: None,
+            tools: Vec::new(),
+            program: own_program(),
+            confinement,
+            python_standby: None,
+        }
     }
 
     /// Why the kernel cannot be confined on the run's device.
@@ -115,6 +126,10 @@ impl RunSpec {
         command.args(self.measure_arguments(project));
         for option in project.config.compile.options.given() {
             command.arg(format!("--option={option}"));
+        }
+        with_python(&mut command, project, tree);
+        if let Some(socket) = &self.python_standby {
+            command.arg("--python-standby").arg(socket);
         }
         confine(&mut command, project, tree);
         if let Some(arch) = &project.config.compile.arch {
@@ -183,6 +198,22 @@ fn confine(command: &mut Command, project: &Project, tree: &Path) {
         command.arg("--trusted");
         for path in &paths.outside {
             command.arg("--readable").arg(path);
+        }
+    }
+}
+
+/// Adds the interpreter, and where the kernel is in a package, the folder of the copy in which Python finds the package. Python
+/// finds modules in the kernel's folder and in the copy's root without a word.
+fn with_python(command: &mut Command, project: &Project, tree: &Path) {
+    command.arg("--python").arg(Interpreter::of(project).program);
+    if python::source(project).is_none() {
+        return;
+    }
+    let (own, root) = (project.problem_dir.as_path(), project.root.as_path());
+    let folders = inputs::search_path(own, root, |file: &Path| file.is_file()).into_iter();
+    for folder in folders.filter(|folder| folder != own && folder != root) {
+        if let Ok(below) = folder.strip_prefix(root) {
+            command.arg("--root").arg(tree.join(below));
         }
     }
 }

@@ -68,6 +68,16 @@ impl Known {
     }
 }
 
+/// Forgets the runs that are not among `ids`, which are sorted, newest first. Both are walked once, because each command does
+/// this with 10,000 runs.
+fn retain<V>(known: &mut BTreeMap<RunId, V>, ids: &[RunId]) {
+    let mut here = ids.iter().rev().peekable();
+    known.retain(|id, _| {
+        while here.next_if(|here| *here < id).is_some() {}
+        here.next_if(|here| *here == id).is_some()
+    });
+}
+
 /// Write the new summaries down after this many new records.
 const WORTH_WRITING: usize = 8;
 
@@ -198,9 +208,8 @@ impl RunIndex {
             self.ids = listing::runs(&self.store, self.known.keys().copied());
             self.listed = listed;
             if self.ids.len() != self.known.len() || !self.damaged.is_empty() {
-                let here: BTreeSet<RunId> = self.ids.iter().copied().collect();
-                self.known.retain(|id, _| here.contains(id));
-                self.damaged.retain(|id, _| here.contains(id));
+                retain(&mut self.known, &self.ids);
+                retain(&mut self.damaged, &self.ids);
             }
         }
         let runs = self.store.open_to_look();

@@ -10,6 +10,7 @@ use crate::store::signature::{self, Purpose};
 use crate::store::summary::RunSummary;
 use crate::text::sanitise;
 use anyhow::{Context, Result, ensure};
+use lab_protocol::Language;
 use lab_system::leftovers;
 use lab_system::root::{Access, OpenFolder, Root};
 use serde::de::DeserializeOwned;
@@ -24,6 +25,12 @@ pub const LOG: &str = "run.log";
 
 /// The folder in `.lab` with the record and the log of the last run that was not judged.
 const NOT_JUDGED: &str = "not-judged";
+
+/// Folders inside a run's folder that exist only while the run is in progress: the files to judge, the incumbent's files, and
+/// the Python package for a harness of the user's own.
+pub const TREE: &str = "tree";
+pub const INCUMBENT: &str = "incumbent";
+pub const PYTHON: &str = "python";
 
 /// Reads and writes the folders of runs.
 #[derive(Clone, Debug)]
@@ -78,9 +85,16 @@ impl RunStore {
         self.folder(id).join(LOG)
     }
 
-    /// Path of the kernel as the run judged it.
+    /// Path of the kernel as the run judged it. Its extension is that of the kernel.
     pub fn kernel(&self, id: RunId) -> PathBuf {
-        self.folder(id).join("kernel.cu")
+        let there = |file: &PathBuf| self.files.metadata(file).is_ok();
+        let python = self.new_kernel(id, Language::Python);
+        if there(&python) { python } else { self.new_kernel(id, Language::Cuda) }
+    }
+
+    /// The path at which a new run keeps its kernel.
+    pub fn new_kernel(&self, id: RunId, language: Language) -> PathBuf {
+        self.folder(id).join(language.kernel_name())
     }
 
     /// The kernel as the run judged it.
@@ -106,6 +120,9 @@ impl RunStore {
         if let Some(newest) = newest {
             // Of a lab that was killed while it wrote the record.
             leftovers::sweep(&self.files, &self.folder(newest));
+            if !self.is_in_progress(newest) {
+                self.remove_copies(&self.folder(newest));
+            }
         }
         let mut newest = newest.map_or(0, |newest| newest.0);
         loop {
@@ -118,6 +135,14 @@ impl RunStore {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => newest = id.0,
                 Err(error) => return Err(error).with_context(failed),
             }
+        }
+    }
+
+    /// Removes the copies of files that a run's folder holds while the run is in progress. A copy that stays costs disk space and
+    /// nothing else.
+    pub fn remove_copies(&self, folder: &Path) {
+        for copies in [TREE, INCUMBENT, PYTHON] {
+            let _ = self.files.remove_dir_all(&folder.join(copies));
         }
     }
 

@@ -16,6 +16,7 @@ mod messages;
 mod python;
 mod scratch;
 mod server;
+mod starting;
 mod tensor_maps;
 #[cfg(test)]
 mod tests;
@@ -23,10 +24,11 @@ mod tests;
 #[cfg(test)]
 pub use launch_statement::{SHAPE_BYTES, encoding as statement_encoding};
 
-pub use client::{StartingWorker, Worker};
+pub use client::Worker;
 pub use memory::{BACK, FRONT};
 pub use python::{Interpreter, NO_SANDBOX};
 pub use server::serve;
+pub use starting::StartingWorker;
 
 use crate::dtype::Dtype;
 use crate::process::framing::FrameError;
@@ -81,6 +83,9 @@ pub struct LaunchParameter {
 
 /// What messages call the scratch buffer of a list where no case owns it.
 pub const SCRATCH_NAME: &str = "the scratch buffer";
+
+/// How the text of a failure begins that is not the kernel's but that of a launch statement. The name of the entry follows.
+pub const STATEMENT_OF: &str = "the launch statement of";
 
 /// A tensor of a launch, of which its statement may ask for a tensor map.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,21 +5,47 @@
 
 use super::images::Images;
 use crate::process::child::{Child, LineSink};
-use lab_device::sandbox::{MACHINE_MEMORY, limit_child};
+use crate::sync::lock;
+use lab_device::sandbox::{MACHINE_MEMORY, limit_worker};
 use lab_protocol::Target;
-use lab_python::First;
 use std::fmt;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Why a Python worker has no sandbox.
 pub const NO_SANDBOX: &str = "Python runs with your rights";
 
 /// The oldest Python that the package works with.
-pub const OLDEST: &str = "3.9";
+const OLDEST: (u32, u32) = (3, 9);
+const OLDEST_NAME: &str = "3.9";
+
+/// How another interpreter is named. The end of a message.
+pub const OTHER: &str = "Name another interpreter with LAB_PYTHON, or with `python = \"…\"` in lab.toml";
+
+/// Prints the version, and whether there is NumPy. Every Python can run it.
+const QUESTION: &str = "import sys\nprint('lab: %d.%d' % sys.version_info[:2])\nsys.stdout.flush()\nimport numpy\nprint('lab: numpy')";
+const ASK_FOR: Duration = Duration::from_secs(10);
+
+/// What an interpreter says about itself.
+struct Answer {
+    version: Option<(u32, u32)>,
+    has_numpy: bool,
+}
+
+impl Answer {
+    fn read(lines: &[String]) -> Answer {
+        let own = || lines.iter().filter_map(|line| line.strip_prefix("lab: "));
+        let version = |line: &str| {
+            let (major, minor) = line.split_once('.')?;
+            Some((major.parse().ok()?, minor.parse().ok()?))
+        };
+        Answer { version: own().find_map(version), has_numpy: own().any(|line| line == "numpy") }
+    }
+}
 
 /// The folder of the package's copy, in the folder of the worker.
 const PACKAGE: &str = "package";
@@ -31,16 +57,43 @@ pub struct Interpreter {
     pub program: PathBuf,
     /// Limit for its start with its packages, and for loading a source.
     pub load_limit: Duration,
+    /// Folders with modules that sources may import, the first one first.
+    pub modules: Vec<PathBuf>,
+    /// The socket of a parent on standby, which is the same Python and forks a worker sooner than one starts. A worker is started
+    /// without it if it cannot fork one.
+    pub standby: Option<PathBuf>,
+}
+
+/// A worker's process that has just begun.
+pub struct Started {
+    pub child: Child,
+    pub stream: UnixStream,
+    /// Whether this process is its parent.
+    pub is_child: bool,
 }
 
 impl Interpreter {
-    /// Starts the worker's process. `images` is its own folder, which gets a copy of the package: another kernel cannot change it.
-    pub fn start(
-        &self,
-        target: Target,
-        images: &Images,
-        forward: LineSink,
-    ) -> io::Result<(Child, UnixStream)> {
+    /// Starts the worker's process, or has the parent on standby fork it. `images` is the worker's own folder, which gets a copy of
+    /// the package: another kernel cannot change it.
+    pub fn start(&self, target: Target, images: &Images, forward: LineSink) -> io::Result<Started> {
+        let forked = self.standby.as_ref().and_then(|socket| {
+            Child::fork(socket, &lab_python::module_path(&self.modules), forward.clone()).ok()
+        });
+        let started = match forked {
+            Some((child, stream)) => Started { child, stream, is_child: false },
+            None => {
+                let (child, stream) = self.start_alone(images, forward)?;
+                Started { child, stream, is_child: true }
+            }
+        };
+        if target == Target::Cpu {
+            // Else Linux would end another process where memory runs out.
+            limit_worker(started.child.id(), MACHINE_MEMORY);
+        }
+        Ok(started)
+    }
+
+    fn start_alone(&self, images: &Images, forward: LineSink) -> io::Result<(Child, UnixStream)> {
         let package = images.path().join(PACKAGE);
         std::fs::create_dir(&package)
             .map_err(|e| io::Error::new(e.kind(), format!("{} cannot be made: {e}", package.display())))?;
@@ -48,26 +101,47 @@ impl Interpreter {
         let mut command = Command::new(&self.program);
         command
             .args(["-m", lab_python::WORKER])
-            .env("PYTHONPATH", lab_python::search_path(&package, First::Package))
+            .env("PYTHONPATH", lab_python::search_path_with(&package, &self.modules))
             // Lines come when they are printed, also before a crash.
             .env("PYTHONUNBUFFERED", "1")
             // No file of the current folder takes the name of a module.
             .env("PYTHONSAFEPATH", "1")
             .current_dir("/");
-        let (child, stream) = Child::spawn(&mut command, forward)?;
-        if target == Target::Cpu {
-            // Else Linux would end another process where memory runs out.
-            limit_child(child.id(), MACHINE_MEMORY);
-        }
-        Ok((child, stream))
+        Child::spawn(&mut command, forward)
     }
 
-    /// What must be there, and how to name another one. The end of a message.
-    pub fn remedy(&self) -> String {
-        format!(
-            "Python kernels need Python {OLDEST} or newer with NumPy. Name another interpreter with LAB_PYTHON, or with `python = \
-             \"…\"` in lab.toml"
-        )
+    /// Why a worker of this interpreter has ended before it was ready, and what to do. `how` says how it ended. Asks the
+    /// interpreter for its version and for NumPy.
+    pub fn why_not_ready(&self, how: &str) -> String {
+        let Answer { version, has_numpy } = self.ask();
+        let known = version.map(|(major, minor)| format!("{major}.{minor}"));
+        let what = match (version, known) {
+            (Some(version), Some(known)) if version < OLDEST => {
+                format!("{self} is Python {known}, and Python kernels need {OLDEST_NAME} or newer")
+            }
+            (Some(_), Some(known)) if !has_numpy => format!(
+                "Python {known}, {self}, has no NumPy, which Python kernels need: `{self} -m pip install numpy ml_dtypes` installs it"
+            ),
+            _ => format!(
+                "the Python interpreter {self} {how} before it was ready; what it printed is above. Python kernels need Python \
+                 {OLDEST_NAME} or newer with NumPy"
+            ),
+        };
+        format!("{what}. {OTHER}")
+    }
+
+    /// Asks the interpreter what it is, for a few seconds at most.
+    fn ask(&self) -> Answer {
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let heard = lines.clone();
+        let forward: LineSink = Arc::new(move |line: &str| lock(&heard).push(line.trim().to_owned()));
+        let mut command = Command::new(&self.program);
+        command.args(["-c", QUESTION]).current_dir("/");
+        if let Ok((mut child, _stream)) = Child::spawn(&mut command, forward) {
+            // What it has printed so far is enough.
+            let _ = child.reap_within(ASK_FOR.min(self.load_limit));
+        }
+        Answer::read(&lock(&lines))
     }
 }
 
@@ -97,6 +171,30 @@ pub fn without_folder(text: &str, folder: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_interpreter_is_known_by_its_own_lines_only() {
+        let read = |lines: &[&str]| {
+            let Answer { version, has_numpy } =
+                Answer::read(&lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>());
+            (version, has_numpy)
+        };
+        assert_eq!(read(&["3.2", "lab: 3.11", "lab: numpy"]), (Some((3, 11)), true));
+        assert_eq!(read(&["lab: 2.7", "ImportError: No module named numpy"]), (Some((2, 7)), false));
+        assert_eq!(read(&["-c import sys"]), (None, false));
+        let echo = Interpreter {
+            program: "echo".into(),
+            load_limit: Duration::from_secs(60),
+            modules: Vec::new(),
+            standby: None,
+        };
+        let text = echo.why_not_ready("ended with exit code 0");
+        assert!(
+            text.starts_with("the Python interpreter echo ended with exit code 0 before it was ready"),
+            "{text}"
+        );
+        assert!(text.ends_with(OTHER), "{text}");
+    }
 
     #[test]
     fn a_source_is_shown_without_its_folder() {

@@ -1,9 +1,9 @@
 //! The kernels of this folder, and how each file says it must be judged. README.md describes the form of a file.
 
+use crate::expected::Expected;
 use crate::support::{self, Judged};
 use lab_device::sandbox;
 use lab_judge::JudgeOptions;
-use lab_protocol::Exit;
 use lab_protocol::Target;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -30,70 +30,6 @@ pub struct Case {
     /// Judged only where Linux can confine the worker.
     needs_sandbox: bool,
     source: String,
-}
-
-/// A verdict, and what must have led to it.
-#[derive(Clone, Debug, PartialEq)]
-enum Expected {
-    Pass,
-    /// These gates fail. With `alone`, no other gate fails.
-    Fail {
-        gates: Vec<String>,
-        alone: bool,
-    },
-    /// `stopped:` contains these words.
-    Crash(String),
-    /// The kernel does not build, and run.log contains these words.
-    NoBuild(String),
-}
-
-impl Expected {
-    fn read(text: &str) -> Result<Self, String> {
-        if let Some(words) = text.strip_prefix("crash") {
-            return Ok(Expected::Crash(words.trim_start_matches(':').trim().to_owned()));
-        }
-        if let Some(words) = text.strip_prefix("no build") {
-            return Ok(Expected::NoBuild(words.trim_start_matches(':').trim().to_owned()));
-        }
-        match text.strip_prefix("fail by ") {
-            Some(gates) => {
-                let (gates, alone) = gates.strip_suffix(" alone").map_or((gates, false), |g| (g, true));
-                Ok(Expected::Fail { gates: gates.split(", ").map(str::to_owned).collect(), alone })
-            }
-            None if text == "pass" => Ok(Expected::Pass),
-            None => Err(format!("'{text}' is no verdict: pass, fail by GATE, crash: WORDS, no build: WORDS")),
-        }
-    }
-
-    /// Why the result differs from this; `None` if it does not.
-    fn differs(&self, judged: &Judged) -> Option<String> {
-        let failing: Vec<String> =
-            judged.report.gates().into_iter().filter(|g| !g.passes()).map(|g| g.name).collect();
-        let exit = match self {
-            Expected::Pass => Exit::Passed,
-            Expected::Fail { .. } => Exit::Wrong,
-            Expected::Crash(_) => Exit::Crashed,
-            Expected::NoBuild(_) => Exit::NotBuilt,
-        };
-        if judged.exit != exit {
-            return Some(format!("ended as {:?}, not as {exit:?}", judged.exit));
-        }
-        match self {
-            Expected::Fail { gates, .. } if !gates.iter().all(|g| failing.contains(g)) => {
-                Some(format!("failed by {failing:?}, not by {gates:?}"))
-            }
-            Expected::Fail { gates, alone: true } if failing.len() != gates.len() => {
-                Some(format!("failed by {failing:?}, not by {gates:?} alone"))
-            }
-            Expected::Crash(words) if !judged.report.value("stopped").unwrap_or("").contains(words) => {
-                Some(format!("stopped for another reason than '{words}'"))
-            }
-            Expected::NoBuild(words) if !judged.log.contains(words.as_str()) => {
-                Some(format!("does not build for another reason than '{words}'"))
-            }
-            _ => None,
-        }
-    }
 }
 
 /// This folder, where it was when this was built, or in the repository in which the test runs.

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod cases;
+mod expected;
 #[allow(dead_code)]
 #[path = "../judge/support.rs"]
 mod support;

@@ -52,7 +52,7 @@ class Worker:
         self._output = process.Output()
         self._process = process.Identity()
         self._watch = Watch()
-        self._modules = Modules(self._process, self._watch)
+        self._modules = Modules(self._process, self._watch, self._device.info()["emulated"])
         # Bound now: see `serve`.
         self._requests = {name: getattr(self, f"_{word}") for name, word in _REQUESTS.items()}
         self._watch.start()
@@ -96,7 +96,7 @@ class Worker:
     def _reload(self, fields, body):
         # What launches left beside their buffers is noted as a breach and restored.
         self._memory.check()
-        self._modules.reload(fields["module"], self._device.keep_compiled)
+        self._modules.reload(fields["module"], self._device)
         self._memory.exchange_places()
         self._device.scrub()
 
@@ -174,6 +174,7 @@ class Worker:
             result = self._device.run(calls, flush, as_graph)
         finally:
             self._expect_nothing_opened(calls[0])
+        calling.expect_no_thread(calls[0].module)
         self._memory.take_back(list(given))
         return result
 
@@ -181,7 +182,7 @@ class Worker:
         parameters = launch.get("parameters")
         if parameters is None or len(parameters) != len(launch["args"]):
             raise Lab("the launch does not name its parameters: judge and worker are of different versions")
-        module, entry = self._modules.get(launch["module"]), launch["entry"]
+        module, entry = self._modules.use(launch["module"], self._device), launch["entry"]
         function = module.require(entry, parameters)
         call = calling.Call(module, function, launch, self._memory, self._device, self._process)
         return call.at(lambda address: address)

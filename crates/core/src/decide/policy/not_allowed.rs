@@ -150,7 +150,8 @@ impl fmt::Display for Hint<'_> {
             }
             NotAllowed::NothingDecided { .. } => f.write_str("nothing was decided yet"),
             NotAllowed::Damaged { run } => write!(f, "the record of run {run} is damaged"),
-            NotAllowed::LaterWork { work, .. } => f.write_str(work),
+            // The hint is short: the remedy comes after the semicolon.
+            NotAllowed::LaterWork { work, .. } => f.write_str(work.split(';').next().unwrap_or_default()),
             NotAllowed::OlderLab { .. } => f.write_str("an older lab made the keep"),
         }
     }

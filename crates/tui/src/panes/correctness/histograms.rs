@@ -52,10 +52,7 @@ fn title(report: &Report, gate: &Gate, more: &str, theme: &Theme) -> Line<'stati
     let series = series_name(report, &gate.name);
     let points = series.and_then(|name| report.series(name)).unwrap_or_default();
     let cells = series.and_then(|name| report.series_cells(name)).unwrap_or(0);
-    let worst = match (report.place(&gate.name), points.is_empty()) {
-        (None, true) => format!("worst{}", strip::of_limit(gate).replacen(',', ":", 1)),
-        _ => format!("{}{}", strip::worst(report, gate, &points, cells), strip::of_limit(gate)),
-    };
+    let [_, worst] = strip::worst(report, gate, &points, cells);
     Line::from(vec![
         Span::styled(sign, style),
         Span::styled(printable(&gate.name).into_owned(), theme.strong()),

@@ -27,9 +27,8 @@ pub fn line(
 ) -> Option<Line<'static>> {
     let points = report.series(series).filter(|points| points.len() > 1)?;
     let cells = report.series_cells(series).unwrap_or(points.len());
-    let worst = worst(report, gate, &points, cells);
-    let words =
-        [format!("  0…{}  {worst}{}", cells - 1, of_limit(gate)), format!("  {worst}"), String::new()];
+    let [short, whole] = worst(report, gate, &points, cells);
+    let words = [format!("  0…{}  {whole}", cells - 1), format!("  {short}"), String::new()];
     let room = columns.saturating_sub(2);
     let words =
         words.into_iter().find(|words| room >= STRIP.min(points.len()) + width(words)).unwrap_or_default();
@@ -50,8 +49,18 @@ pub fn line(
     Some(Line::from(spans))
 }
 
-/// `worst: step 731`. Where the harness names no place, it is the peak of the series.
-pub fn worst(report: &Report, gate: &Gate, points: &[f64], cells: usize) -> String {
+/// `worst: step 731`, and `worst: step 731, 2.1e-6 of 3.0e-5 limit`. Where the harness names no place, it is the number of the
+/// series' highest point. Without any difference no place is the worst: `no difference (limit 3.0e-5)`.
+pub fn worst(report: &Report, gate: &Gate, points: &[f64], cells: usize) -> [String; 2] {
+    if gate.value == 0.0 {
+        let short = "no difference".to_owned();
+        let whole = format!("{short} (limit {})", format::gate(gate.limit));
+        return [short, whole];
+    }
+    let value = format!("{} of {} limit", format::gate(gate.value), format::gate(gate.limit));
+    if points.is_empty() && report.place(&gate.name).is_none() {
+        return ["worst".to_owned(), format!("worst: {value}")];
+    }
     let place = report.place(&gate.name).unwrap_or_else(|| {
         let worst = |a: &(usize, &f64), b: &(usize, &f64)| rank(*a.1).total_cmp(&rank(*b.1));
         let at = points.iter().enumerate().rev().max_by(worst).map_or(0, |(at, _)| at);
@@ -63,12 +72,9 @@ pub fn worst(report: &Report, gate: &Gate, points: &[f64], cells: usize) -> Stri
             }
         }
     });
-    format!("worst: {}", crate::text::printable(&place))
-}
-
-/// `, 2.1e-6 of 3.0e-5 limit`.
-pub fn of_limit(gate: &Gate) -> String {
-    format!(", {} of {} limit", format::gate(gate.value), format::gate(gate.limit))
+    let short = format!("worst: {}", crate::text::printable(&place));
+    let whole = format!("{short}, {value}");
+    [short, whole]
 }
 
 /// Orders differences; NaN counts as infinity.
@@ -126,6 +132,6 @@ mod tests {
         let odd = |cells| text(&format!("y_diff: 2 limit=1\ny_series: 0,2 cells={cells}\n"), 60);
         assert_eq!(odd("0"), "   ✗  0…1  worst: 1, 2 of 1 limit", "as many cells as points");
         assert!(odd(&usize::MAX.to_string()).contains("worst: "), "no harness's number is too large");
-        assert_eq!(text("y_diff: 0 limit=0\ny_series: 0,0\n", 40), "      0…1  worst: 0, 0 of 0 limit");
+        assert_eq!(text("y_diff: 0 limit=0\ny_series: 0,0\n", 40), "      0…1  no difference (limit 0)");
     }
 }

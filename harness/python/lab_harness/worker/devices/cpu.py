@@ -22,7 +22,8 @@ _bytes_at = ctypes.string_at
 _Character = ctypes.c_char
 _address_of = ctypes.addressof
 _perf_counter = time.perf_counter
-_bisect = bisect.bisect_right
+_bisect, _insort = bisect.bisect_right, bisect.insort
+_map, _PRIVATE, _empty = mmap.mmap, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, numpy.empty
 
 _COMPARED_AT_ONCE = 1 << 20
 
@@ -63,12 +64,12 @@ class CpuDevice:
         """Allocates memory, aligned to a page, and returns its address."""
         try:
             # At least a page: an empty map is refused.
-            content = mmap.mmap(-1, max(length, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            content = _map(-1, max(length, 1), flags=_PRIVATE)
         except (OSError, OverflowError, ValueError) as error:
             raise Lab(f"{length} bytes of memory cannot be had: {error}") from None
         base = _address_of(_Character.from_buffer(content))
         self._allocations[base] = content
-        bisect.insort(self._bases, base)
+        _insort(self._bases, base)
         return base
 
     def free(self, base):
@@ -130,8 +131,14 @@ class CpuDevice:
     def scrub(self):
         """Nothing: there is no shared memory."""
 
-    def keep_compiled(self, before, after):
+    # Memory of the process that outlives a module cannot be told from other memory.
+    wipe = None
+
+    def compiled(self, namespace):
         """Nothing: NumPy compiles nothing."""
+
+    def use_compiled(self, compiled, namespace):
+        """Nothing, as above."""
 
     def view(self, address, word, shape, is_input):
         """A NumPy array of this memory. An input is read-only."""
@@ -142,7 +149,7 @@ class CpuDevice:
         base = self._bases[_bisect(self._bases, address) - 1]
         count = dtypes.cells(shape)
         if count == 0:
-            array = numpy.empty(0, kind)
+            array = _empty(0, kind)
         else:
             array = frombuffer(self._allocations[base], uint8, count * kind.itemsize, address - base).view(kind)
         array = array.reshape(shape)

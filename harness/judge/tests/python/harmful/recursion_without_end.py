@@ -1,0 +1,6 @@
+# Calls itself for ever.
+# judged: crash: RecursionError
+
+
+def axpy(x, y, a):
+    axpy(x, y, a)

@@ -1,0 +1,6 @@
+# Wants a parameter that the problem does not have.
+# judged: no build: error: axpy has the parameter b
+
+
+def axpy(x, y, a, b):
+    y[:] = x * a + b

@@ -1,0 +1,322 @@
+"""What a launch must not do on the cpu device, and what the worker finds: stores, cheats, files, processes."""
+
+import importlib.util
+import os
+import struct
+import tempfile
+import unittest
+
+from . import judge
+from .judge import floats
+from .worker_case import POISONS, X, WorkerCase
+
+UNWRITTEN = struct.pack("<4I", *[POISONS[0]] * 4)
+
+
+class Stores(WorkerCase):
+    def test_a_store_outside_a_buffer_is_found_on_both_sides_and_restored(self):
+        self.load("""import ctypes, numpy as np
+offset = 0
+def at(x, y):
+    address = y.__array_interface__["data"][0]
+    ctypes.c_char.from_address(address + int(np.frombuffer(x.tobytes(), "<i4")[0])).value = b"!"
+def strided(x, y):
+    np.lib.stride_tricks.as_strided(y, shape=(5,))[4] = 1
+""")
+        for offset in (16, 17, 4000, (1 << 20), (2 << 20) + 15, -1, -4096, -(64 << 10)):
+            x = self.worker.input("offset", struct.pack("<4i", offset, 0, 0, 0))
+            self.launch("at", x=x)
+            self.assertEqual(self.worker.breaches(), [{"OutOfBounds": {"buffer": "y", "offset": offset}}])
+            self.assertEqual(self.worker.breaches(), [], "a breach is reported once")
+            self.worker.call("Free", buffer=x)
+        self.launch("strided")
+        # 1.0 differs from the noise in its first byte, or in one of the next.
+        (found,) = self.worker.breaches()
+        self.assertIn(found["OutOfBounds"]["offset"], range(16, 20))
+
+    def test_a_change_of_an_input_is_found_and_restored(self):
+        self.load("""import ctypes
+def f(x, y):
+    ctypes.c_float.from_address(x.__array_interface__["data"][0] + 8).value = 9.0
+""")
+        self.launch()
+        self.assertEqual(self.worker.breaches(), [{"InputChanged": {"buffer": "x", "offset": 10}}])
+        self.assertEqual(self.worker.read(self.x), X)
+        self.assertEqual(self.worker.breaches(), [])
+
+    def test_a_store_into_a_buffer_that_the_launch_was_not_given_is_found(self):
+        self.load("""kept = []
+def keep(x, y):
+    kept.append(y)
+def store(x, y):
+    kept[0][1] = 0.5
+    y[...] = x
+""")
+        other = self.worker.buffer("other", 16)
+        self.worker.call("Launch", **self.spec("keep", y=other))
+        self.assertEqual(self.worker.breaches(), [], "to keep an array breaks no rule")
+        for prepare in ("results", "poison", "zeros"):
+            if prepare != "results":
+                self.worker.call("Fill", buffer=other, pattern=POISONS[1] if prepare == "poison" else 0)
+            self.launch("store")
+            (found,) = self.worker.breaches()
+            self.assertEqual(found["StrayStore"]["buffer"], "other", prepare)
+            self.assertIn(found["StrayStore"]["offset"], range(4, 8))
+            self.assertEqual(self.worker.breaches(), [])
+
+    def test_a_copy_of_one_guard_zone_into_another_is_a_change(self):
+        self.load("""import ctypes
+def f(x, y):
+    a, b = (array.__array_interface__["data"][0] + 16 for array in (x, y))
+    ctypes.memmove(b, a, 64)
+""")
+        self.launch()
+        (found,) = self.worker.breaches()
+        self.assertEqual(found["OutOfBounds"]["buffer"], "y")
+
+    def test_a_thread_that_runs_on_after_its_launch_is_an_error(self):
+        self.load("""import threading
+def joined(x, y):
+    def write():
+        y[...] = x
+    thread = threading.Thread(target=write)
+    thread.start()
+    thread.join()
+def timed(x, y):
+    timer = threading.Timer(3600, lambda: None)
+    timer.daemon = True
+    timer.start()
+def f(x, y):
+    started = threading.Event()
+    def wait():
+        started.set()
+        threading.Event().wait()
+    threading.Thread(target=wait, daemon=True).start()
+    started.wait()
+""")
+        self.assertEqual(self.launch("joined"), X)
+        self.assertEqual(self.fails("Crash", self.launch, "timed"),
+                         "kernel.py: error: the kernel left a timer running after its launch")
+        text = self.fails("Crash", self.launch)
+        # The thread may still be in its first line.
+        self.assertRegex(text, r"^kernel.py:1[67]: error: the kernel left 1 thread running after its launch, in wait$")
+
+    def test_what_is_not_written_holds_its_poison(self):
+        self.load("def f(x, y):\n    y[:2] = x[:2]\n")
+        self.assertEqual(self.launch(), X[:8] + UNWRITTEN[8:])
+
+    def test_an_output_that_is_replaced_is_not_written(self):
+        self.load("def f(x, y):\n    y = x + 1\n")
+        self.assertEqual(self.launch(), UNWRITTEN)
+
+
+class Reloading(WorkerCase):
+    def test_a_module_forgets_its_globals(self):
+        self.load("calls = 0\ndef f(x, y):\n    global calls\n    calls += 1\n    y[...] = calls\n")
+        self.assertEqual([self.launch(), self.launch()], [floats(1, 1, 1, 1), floats(2, 2, 2, 2)])
+        self.worker.call("Reload", module=self.module)
+        self.assertEqual(self.launch(), floats(1, 1, 1, 1))
+
+    def test_buffers_of_one_size_exchange_their_places_and_keep_their_content(self):
+        self.load("""import builtins
+builtins.__dict__.setdefault("places", {})
+def f(x, y):
+    address = x.__array_interface__["data"][0]
+    if address not in places:
+        places[address] = x.copy()
+    y[...] = places[address]
+""")
+        contents = [floats(*[10 * i + j for j in range(4)]) for i in range(3)]
+        inputs = [self.worker.input(f"x{i}", content) for i, content in enumerate(contents)]
+        self.assertEqual([self.launch(x=x) for x in inputs], contents, "before the reload it remembers rightly")
+        self.worker.call("Reload", module=self.module)
+        self.assertNotEqual([self.launch(x=x) for x in inputs], contents)
+        self.assertEqual([self.worker.read(x) for x in inputs], contents)
+        self.assertEqual(self.worker.breaches(), [], "the places are the worker's to exchange")
+
+    def test_what_lies_beside_the_buffers_is_gone_after_a_reload_and_still_reported(self):
+        self.load("""import ctypes
+def f(x, y):
+    beside = ctypes.c_ubyte.from_address(y.__array_interface__["data"][0] + 100)
+    y[0], y[1:] = beside.value, 0
+    beside.value ^= 1
+""")
+        first = self.launch()
+        self.worker.call("Reload", module=self.module)
+        found = self.worker.breaches()
+        self.assertEqual(found, [{"OutOfBounds": {"buffer": "y", "offset": 100}}])
+        self.assertEqual(len(first), 16)
+
+    def test_two_modules_live_in_one_worker(self):
+        self.load("v = 1\ndef f(x, y):\n    y[...] = v\n")
+        candidate = self.module
+        incumbent = self.worker.load("v = 2\ndef f(x, y):\n    y[...] = v\n")
+        for module, expected in ((candidate, 1), (incumbent, 2), (candidate, 1)):
+            self.module = module
+            self.assertEqual(self.launch(), floats(*[expected] * 4))
+            self.worker.call("Reload", module=candidate)
+
+
+    @unittest.skipUnless(importlib.util.find_spec("torch"), "this Python has no PyTorch")
+    def test_what_pytorch_has_compiled_stays_compiled(self):
+        self.load("""import torch
+from torch._dynamo.utils import counters
+scale = 2.0
+state = []
+def helper(x):
+    return x * scale
+@torch.compile(backend="eager")
+def formula(x):
+    wide = helper(x)
+    torch._dynamo.graph_break()
+    return wide * torch.ones(1) * scale
+def f(x, y):
+    state.append(1)
+    y[...] = formula(torch.from_numpy(x.copy())).numpy()
+    y[0], y[1] = counters["stats"]["unique_graphs"], len(state)
+""")
+        first = self.launch()
+        graphs = struct.unpack("<4f", first)[0]
+        self.assertGreater(graphs, 0)
+        for _ in range(10):
+            self.worker.call("Reload", module=self.module)
+            self.assertEqual(self.launch(), floats(graphs, 1, 12, 16), "no graph is compiled, and the globals are new")
+
+
+class Processes(WorkerCase):
+    def test_what_a_kernel_prints_goes_to_the_pipes_at_once(self):
+        self.load("""import os, sys
+def f(x, y):
+    print("correctness: pass")
+    print("to stderr", file=sys.stderr)
+    sys.stdout.write("no line break")
+    y[...] = x
+def ends(x, y):
+    print("last words")
+    os._exit(3)
+""")
+        self.assertEqual(self.launch(), X)
+        self.assertEqual(self.ends(self.launch, "ends"), 3)
+        self.worker.kill()
+        self.assertEqual(self.worker.printed["stdout"], b"correctness: pass\nno line breaklast words\n")
+        self.assertEqual(self.worker.printed["stderr"], b"to stderr\n")
+
+    def test_stdin_is_empty(self):
+        self.load("import sys\ndef f(x, y):\n    assert sys.stdin.read() == ''\n    y[...] = x\n")
+        self.assertEqual(self.launch(), X)
+
+    def test_a_copy_of_the_process_answers_nothing(self):
+        self.load("import os\ndef f(x, y):\n    if os.fork():\n        os.wait()\n        y[...] = x\n"
+                  "def raises(x, y):\n    if not os.fork():\n        raise ValueError\n    os.wait()\n    y[...] = x\n")
+        for entry in ("f", "raises", "f"):
+            self.assertEqual(self.launch(entry), X)
+        self.assertEqual(self.worker.close(), 0)
+
+    def test_a_copy_of_the_process_has_memory_of_its_own(self):
+        self.load("import os\ndef f(x, y):\n    if os.fork() == 0:\n        y[...] = x\n        os._exit(0)\n    os.wait()\n")
+        self.assertEqual(self.launch(), UNWRITTEN)
+
+    def test_a_kernel_that_closes_every_descriptor_ends_the_worker(self):
+        self.load("import os\ndef f(x, y):\n    os.closerange(3, 4096)\n")
+        self.assertNotEqual(self.ends(self.launch), 0)
+
+    def test_a_kernel_that_patches_what_the_worker_uses_changes_nothing(self):
+        self.load("""import builtins, ctypes, inspect, json, mmap, os, socket, struct, sys, threading, time, traceback
+import numpy, signal
+nothing = lambda *args, **named: None
+for place, names in ((json, "dumps loads"), (json.JSONDecoder, "decode raw_decode"), (json.JSONEncoder, "encode iterencode"),
+                     (struct, "pack unpack Struct"), (socket.socket, "recv recv_into send sendall"), (time, "perf_counter time"),
+                     (numpy, "frombuffer array_equal empty ones zeros dtype"), (ctypes, "string_at memmove addressof byref"),
+                     (os, "getpid write _exit"), (inspect, "signature"), (traceback, "format_exc TracebackException"),
+                     (mmap, "mmap"), (builtins, "compile exec open sorted"), (numpy.lib.stride_tricks, "as_strided")):
+    for name in names.split():
+        setattr(place, name, nothing)
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+def f(x, y):
+    sys.settrace(nothing)
+    sys.stdout = sys.stderr = None
+    y[...] = x
+def changes(x, y):
+    y[...] = x
+    x.base
+    raise ValueError("told")
+""")
+        for _ in range(2):
+            self.assertEqual(self.launch(), X)
+            self.assertIn("kernel.py:19: error: ValueError: told", self.fails("Crash", self.launch, "changes"))
+            self.worker.call("Reload", module=self.module)
+            self.assertEqual(self.worker.breaches(), [])
+        replayed = self.worker.replay([self.spec()])
+        self.assertGreater(replayed["seconds"], 0)
+        other = self.worker.buffer("other", 4099)
+        self.assertEqual(len(self.worker.read(other)), 4099)
+
+    def test_the_worker_ends_with_the_judge(self):
+        self.load("def f(x, y):\n    pass\n")
+        self.assertEqual(self.worker.close(), 0)
+
+
+class Files(WorkerCase):
+    def setUp(self):
+        super().setUp()
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        for name in ("reference.py", "reference.cu", "other.txt"):
+            with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
+                file.write("secret = 1\n")
+        os.mkdir(os.path.join(self.folder, ".lab"))
+
+    def opens(self, body):
+        """The text of the crash of a kernel with this body, in which F is the folder."""
+        self.load(f"import os, sys\nF = {self.folder!r}\ndef f(x, y):\n    y[...] = x\n    {body}\n")
+        text = self.fails("Crash", self.launch)
+        self.assertIn("which only the judge may read", text)
+        self.fails("Crash", self.launch)
+        return text
+
+    def test_a_kernel_that_opens_the_reference_is_told_of(self):
+        for body in ("open(F + '/reference.py').read()", "os.open(F + '/reference.cu', os.O_RDONLY)",
+                     "import numpy; numpy.fromfile(F + '/reference.cu', 'u1')",
+                     "import pathlib; pathlib.Path(F, 'reference.py').read_text()",
+                     "sys.path.append(F); import reference", "os.listdir(F + '/.lab')",
+                     "os.symlink(F + '/reference.py', F + '/link')",
+                     "import mmap; d = os.open(F + '/reference.py', os.O_RDONLY); mmap.mmap(d, 0, prot=mmap.PROT_READ)",
+                     "import subprocess; subprocess.run(['cat', F + '/reference.py'], stdout=-3)",
+                     "os.system('cat ' + F + '/reference.py > /dev/null')"):
+            with self.subTest(body):
+                self.start()
+                self.assertIn("kernel.py: error: the kernel ", self.opens(body))
+
+    def test_what_is_opened_while_the_source_is_loaded_is_told_at_the_first_launch(self):
+        self.load(f"open({self.folder + '/reference.py'!r}).close()\ndef f(x, y):\n    y[...] = x\n")
+        self.assertIn(f"opened {self.folder}/reference.py", self.fails("Crash", self.launch))
+
+    def test_other_files_and_the_kernel_itself_may_be_opened(self):
+        self.load(f"""import inspect
+def f(x, y):
+    open({self.folder + '/other.txt'!r}).close()
+    assert "def f" in inspect.getsource(f)
+    y[...] = x
+""")
+        self.assertEqual(self.launch(), X)
+
+    def test_modules_of_the_search_path_may_lie_below_the_labs_folder_and_the_reference_may_not(self):
+        copy = os.path.join(self.folder, ".lab", "tree")
+        os.mkdir(copy)
+        for name, text in (("tiles.py", "SIZE = 4\n"), ("reference.py", "secret = 1\n")):
+            with open(os.path.join(copy, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        self.start(environment={"PYTHONPATH": f"{judge.PACKAGE}:{copy}"})
+        self.load("import tiles\ndef f(x, y):\n    assert tiles.SIZE == 4\n    y[...] = x\n")
+        self.assertEqual(self.launch(), X)
+        self.assertIn("opened", self.opens(f"open({copy + '/reference.py'!r}).close()"))
+
+    def test_a_reference_may_open_itself(self):
+        self.module = self.worker.load("def f(x, y):\n    open(__file__).close()\n    y[...] = x\n", name="reference.py")
+        self.x, self.y = self.worker.input("x", X), self.worker.buffer("y", 16)
+        self.assertEqual(self.launch(), X)
+
+
+if __name__ == "__main__":
+    unittest.main()
