@@ -215,7 +215,7 @@ class Worker:
 
     def breaches(self):
         """What the launches broke."""
-        return self.call("Breaches")["Breaches"]
+        return self.call("Breaches", of_given=False)["Breaches"]
 
     def kill(self):
         """Ends the worker. Its output is complete afterwards."""

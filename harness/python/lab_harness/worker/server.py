@@ -153,7 +153,8 @@ class Worker:
         return {"Digests": self._memory.digests(fields["buffers"], fields["key"])}
 
     def _breaches(self, fields, body):
-        return {"Breaches": self._memory.breaches()}
+        of_given = fields["of_given"]
+        return {"Breaches": self._memory.breaches_of_given() if of_given else self._memory.breaches()}
 
     def _versions(self, fields, body):
         return {"Versions": versions.of_packages()}
