@@ -173,6 +173,7 @@ fn experiment(n: usize) -> Experiment {
         foreign: false,
         emulated: false,
         decided,
+        peers: Vec::new(),
         trailers: Vec::new(),
         measured: Measured::default(),
     }

@@ -158,6 +158,7 @@ impl RunSpec {
             plan.push(format!("--trials={}", measure.trials));
             plan.push(format!("--iterations={}", measure.iterations));
             plan.push(format!("--warm-up={}", measure.warm_up));
+            plan.push("--peers".to_owned());
         }
         plan
     }
