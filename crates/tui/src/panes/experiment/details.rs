@@ -15,7 +15,7 @@ use lab_core::message::Trailer;
 use lab_core::objective::Objective;
 use lab_core::run::experiment::Experiment;
 use lab_core::run::record::{HeldOut, Record};
-use lab_core::run::verdict::{Figure, Outcome, Verdict};
+use lab_core::run::verdict::{Outcome, Verdict};
 use lab_protocol::report::Report;
 use ratatui::text::{Line, Span};
 
@@ -122,11 +122,6 @@ fn head(
     }
     out.extend(figures(experiment, objective, theme));
     let verdict = record.and_then(|r| r.verdict.as_ref());
-    if let Some(Figure { objective, measure, .. }) = verdict.and_then(|v| v.chosen.as_ref()) {
-        let (value, ends) = format::measure(measure.value, measure.low.zip(measure.high));
-        let text = format!("{value} {} {}", format::unit(objective), ends.unwrap_or_default());
-        out.push(Line::styled(text.trim_end().to_owned(), theme.strong()));
-    }
     if let Some(slower) = verdict.and_then(Verdict::slower_workloads) {
         let text = wrap(&printable(&slower), columns.saturating_sub(2));
         out.extend(text.into_iter().map(|l| Line::styled(format!("! {l}"), theme.warn())));
