@@ -63,6 +63,7 @@ pub use api::{
     TensorMap, digest, is_poison,
 };
 
+pub use build_cache::own_build;
 pub use cuda::image_target;
 pub use imports::allocators;
 
