@@ -92,11 +92,16 @@ fn remedy(repo: &Repo, project: &Project, index: &RunIndex, commit: &str) -> Res
     }
     let revert = format!("`git revert {}` takes it back with a new commit", repo::short(commit));
     let head = repo::head_commit_id(repo);
-    let made = |run: &&RunSummary| run.decision.as_ref().is_some_and(|d| d.made == Some(true) && d.commit == head);
+    let made =
+        |run: &&RunSummary| run.decision.as_ref().is_some_and(|d| d.made == Some(true) && d.commit == head);
     let tip = index.newest().find(made).filter(|run| run.kernel != project.kernel_name);
     Ok(match tip {
         Some(tip) => {
-            format!("; undo the keep of {0} first (`lab undo {1}`), or {revert}", tip.kernel, quote(&tip.kernel))
+            format!(
+                "; undo the keep of {0} first (`lab undo {1}`), or {revert}",
+                tip.kernel,
+                quote(&tip.kernel)
+            )
         }
         None => format!("; {revert}"),
     })

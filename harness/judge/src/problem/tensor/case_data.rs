@@ -59,7 +59,13 @@ fn seed_of(case: &Case, seed: u64, used_for: &str) -> u64 {
 }
 
 /// What is planted in each set of a part.
-pub fn placed(spec: &ProblemSpec, index: usize, part: Part, device: &DeviceInfo, seed: u64) -> Vec<Vec<Placed>> {
+pub fn placed(
+    spec: &ProblemSpec,
+    index: usize,
+    part: Part,
+    device: &DeviceInfo,
+    seed: u64,
+) -> Vec<Vec<Placed>> {
     let case = &spec.cases[index];
     let (planted, tensors) = (planted_sets(spec, case, device, seed), planted_tensors(spec, case));
     let each = sets_of(case, part, &planted, device).into_iter();
@@ -132,7 +138,8 @@ pub fn draw(
         return Err(Stop::Lab("the tensor problem was not prepared before its launches".into()));
     };
     let planted = planted_sets(spec, case, device, seed);
-    let drawn = sets_of(case, part, &planted, device).into_iter().map(|which| set(spec, case, &planted, seed, which));
+    let drawn =
+        sets_of(case, part, &planted, device).into_iter().map(|which| set(spec, case, &planted, seed, which));
     let (sets, planted): (Vec<Inputs>, Vec<Vec<Placed>>) = drawn.unzip();
     let mut data = CaseData { sets, expected: Vec::new(), after_steps: Vec::new(), planted };
     for Expected { outputs, after_steps } in reference.expect(spec, index, &data.sets)? {

@@ -74,7 +74,9 @@ impl TensorProblem {
             match stock.store(&sets) {
                 Ok(true) => {}
                 Ok(false) => cx.out.text("no sealed inputs are kept in stock: they take too much space")?,
-                Err(error) => cx.out.text(&format!("no sealed inputs could be put into the stock: {error}"))?,
+                Err(error) => {
+                    cx.out.text(&format!("no sealed inputs could be put into the stock: {error}"))?
+                }
             }
         }
         Ok(())
