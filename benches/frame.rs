@@ -79,7 +79,7 @@ fn main() {
     );
     let highlighter = Highlighter::new().expect("the syntax");
     for effect in colours {
-        let Effect::Highlight(HighlightRequest { which, text }) = effect else { continue };
+        let Effect::Highlight(HighlightRequest { which, text, .. }) = effect else { continue };
         let text: Arc<[u8]> = text.into();
         let found = highlighter.highlight(&text, &mut HighlightCache::default());
         drop(take(&mut model, Event::Highlighted(HighlightReply { which, text, colours: found })));

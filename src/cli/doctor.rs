@@ -1,5 +1,7 @@
 //! `lab doctor`: checks what the lab needs and says how to mend what is missing.
 
+mod python;
+
 use super::harness::is_trusted;
 use super::output::FAILED;
 use super::{JsonArg, answer, gpu_tests, here, say, screen};
@@ -28,7 +30,9 @@ pub fn main(options: &JsonArg) -> Result<ExitCode> {
     let well = essential.iter().all(|f| f.ok) && runs_somewhere;
     let sandbox = sandbox();
     let checks = check::equipment(lab_device::resolve(Target::Auto) != Target::Cpu);
-    let rest = [gpu_tests::finding(), project(&folder), settings(), terminal(), watching(&folder)];
+    let has_gpu = lab_device::resolve(Target::Auto) != Target::Cpu;
+    let python = python::finding(&folder, is_trusted(&folder), has_gpu);
+    let rest = [python, gpu_tests::finding(), project(&folder), settings(), terminal(), watching(&folder)];
     let target = lab_device::resolve(Target::Auto);
     let unusable = lab_device::why_not_cuda(Target::Auto)
         .map(|why| note("device auto", "the NVIDIA driver is installed and cannot be used", why));
@@ -171,11 +175,15 @@ fn project(folder: &Path) -> Finding {
             return ill("project", format!("{error:#}"), "`lab init` writes a lab.toml for what is here");
         }
     };
-    let harness = project.config.harness.as_deref().unwrap_or("built-in harness");
+    let own = project.config.harness.as_ref().map(ToString::to_string);
+    let harness = own.as_deref().unwrap_or("built-in harness");
     let says = format!("{} by {harness}", project.kernel_name);
     match (trust::check(&project, || confinement::missing(project.config.device)), Repo::open(&project)) {
         (Ok(trust::Trust::Needed(request)), _) if request.command.is_some() => {
             ill("project", says, "read the harness command, then `lab trust`")
+        }
+        (Ok(trust::Trust::Needed(request)), _) if request.python.is_some() => {
+            ill("project", format!("{says}; {request}"), "look at what would run, then `lab trust`")
         }
         (Ok(trust::Trust::Needed(_)), _) => ill(
             "project",

@@ -2,6 +2,7 @@
 
 use super::{code, complain};
 use clap::Args;
+use lab_core::project::kernel_file::{self, FolderKernel};
 use lab_core::project::{Project, trust};
 use lab_judge::judge;
 use lab_judge::measure::plan::{Plan, Trials};
@@ -46,6 +47,9 @@ pub struct HarnessArgs {
     /// The Python for Python kernels and a reference.py, with NumPy [default: LAB_PYTHON, else python3]
     #[arg(long, value_name = "PATH")]
     python: Option<PathBuf>,
+    /// The socket of a parent on standby that is this Python
+    #[arg(long, value_name = "SOCKET", hide = true)]
+    python_standby: Option<PathBuf>,
     /// Seconds for the start of Python, and for executing a Python kernel with its imports
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     load_limit: Duration,
@@ -125,7 +129,14 @@ fn percent(text: &str) -> Result<f64, String> {
 
 pub fn main(given: HarnessArgs) -> ExitCode {
     let mut options = lab_judge::JudgeOptions::new(given.folder);
-    options.kernel = given.kernel;
+    options.kernel = match given.kernel.map_or_else(|| kernel_of(&options.folder), |kernel| Ok(Some(kernel)))
+    {
+        Ok(kernel) => kernel,
+        Err(why) => {
+            complain(&why);
+            return code(Exit::Usage);
+        }
+    };
     options.roots = given.roots;
     options.readable = given.readable;
     options.trusted = given.trusted || (options.roots.is_empty() && is_trusted(&options.folder));
@@ -142,14 +153,22 @@ pub fn main(given: HarnessArgs) -> ExitCode {
     options.time_limit = given.time_limit;
     options.dump = given.dump;
     options.python = given.python.or_else(of_environment);
+    options.python_standby = given.python_standby;
     options.load_limit = given.load_limit;
     options.when = given.when;
     options.held_out = given.held_out;
     options.sealed = given.sealed;
     options.seed = given.seed;
     options.check = given.check.then_some(given.tools);
-    options.incumbent = given.incumbent;
     options.peers = given.peers;
+    options.incumbent =
+        match given.incumbent.map(|path| incumbent_of(path, options.kernel.as_deref())).transpose() {
+            Ok(incumbent) => incumbent,
+            Err(why) => {
+                complain(&why);
+                return code(Exit::Usage);
+            }
+        };
     let HarnessArgs { iterations, warm_up, .. } = given;
     let trials = given.trials.map(|trials| Trials { warm_up, iterations, trials });
     options.discipline = trials.filter(|_| given.bench);
@@ -160,6 +179,35 @@ pub fn main(given: HarnessArgs) -> ExitCode {
         trials,
     };
     code(judge::main(options, given.standby))
+}
+
+/// The kernel of a folder, if it holds one. The error is for the user: it holds two.
+fn kernel_of(folder: &Path) -> Result<Option<PathBuf>, String> {
+    match kernel_file::in_folder(folder) {
+        FolderKernel::One(kernel) => Ok(Some(kernel)),
+        // The judge says what is missing.
+        FolderKernel::None => Ok(None),
+        FolderKernel::Both => {
+            let [cuda, python] = kernel_file::NAMES.map(|name| folder.join(name).display().to_string());
+            Err(format!(
+                "{} holds kernel.cu and kernel.py: name one of them with --kernel {cuda} or --kernel {python}",
+                folder.display()
+            ))
+        }
+    }
+}
+
+/// The file of an incumbent that is given by its path or by its folder: in a folder with two kernels the one that is called as
+/// the candidate is.
+fn incumbent_of(given: PathBuf, candidate: Option<&Path>) -> Result<PathBuf, String> {
+    if !given.is_dir() {
+        return Ok(given);
+    }
+    let same_name = candidate.and_then(Path::file_name).map(|name| given.join(name));
+    match same_name.filter(|file| file.is_file()) {
+        Some(file) => Ok(file),
+        None => Ok(kernel_of(&given)?.unwrap_or(given)),
+    }
 }
 
 /// Whether the user trusts the repository that a folder lies in. False where there is none.

@@ -1,13 +1,17 @@
 //! `lab init`: writes a lab.toml for the kernel and harness it finds. It asks no questions.
 
+mod python_source;
+
 use super::{JsonArg, answer, here, say};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use lab_core::config::{Config, FILE};
+use lab_core::project::kernel_file::{self, FolderKernel, NAMES, sources_in};
 use lab_core::project::kernels::KernelList;
-use lab_core::project::{self, sources_in, trust};
+use lab_core::project::{self, trust};
 use lab_core::text::shell::quote;
-use lab_protocol::Exit;
+use lab_protocol::{Exit, Language};
+use python_source::PythonSource;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::fs;
@@ -41,6 +45,8 @@ struct InitFindings {
     kernel: String,
     /// The user's harness command; `None` for the built-in harness.
     harness: Option<Harness>,
+    /// The interpreter of a kernel in Python, relative to the folder of lab.toml; `None` for the one that is used anyway.
+    python: Option<&'static str>,
     notes: Vec<String>,
 }
 
@@ -85,7 +91,9 @@ pub fn main(options: &InitArgs) -> Result<ExitCode> {
 
 fn find(folder: &Path, given: Option<&Path>) -> Result<InitFindings> {
     let kernel = match given {
-        Some(path) if path.is_dir() => folder.join(path).join("kernel.cu"),
+        Some(path) if path.is_dir() => {
+            kernel_in(&folder.join(path), path)?.unwrap_or_else(|| path.join(NAMES[0]))
+        }
         Some(path) => folder.join(path),
         None => find_kernel(folder)?,
     };
@@ -99,36 +107,73 @@ fn find(folder: &Path, given: Option<&Path>) -> Result<InitFindings> {
         Harness { command: format!("{with} {quoted}"), script }
     });
     let mut notes = Vec::new();
+    let is_python = Language::of(&kernel) == Language::Python && harness.is_none();
     if harness.is_none() && !beside.join("problem.toml").is_file() {
         notes.push(format!(
             "there is no harness.py here and no problem.toml in {}: write one of them, or set `harness` in {FILE}",
             beside.display()
         ));
+        if let Some(source) = PythonSource::read(&kernel).filter(|_| is_python) {
+            notes.extend(source.proposals(&name));
+        }
     }
-    Ok(InitFindings { kernel: name, harness, notes })
+    if is_python {
+        notes.push(
+            "Python runs with your rights: `lab trust` allows it here. docs/python.md says how it is judged"
+                .to_owned(),
+        );
+    }
+    let python = ENVIRONMENTS.into_iter().find(|path| is_python && folder.join(path).exists());
+    Ok(InitFindings { kernel: name, harness, python, notes })
 }
 
-/// Finds kernel.cu in this folder, else the only .cu file in it, else the only kernel.cu below it.
+/// Where the interpreter of a project's own virtual environment usually is.
+const ENVIRONMENTS: [&str; 2] = [".venv/bin/python", "venv/bin/python"];
+
+/// The kernel.cu or kernel.py of a folder. `shown` is the folder's path in the error that it holds both.
+fn kernel_in(folder: &Path, shown: &Path) -> Result<Option<PathBuf>> {
+    match kernel_file::in_folder(folder) {
+        FolderKernel::One(kernel) => Ok(Some(kernel)),
+        FolderKernel::None => Ok(None),
+        FolderKernel::Both => {
+            let [cuda, python] = NAMES.map(|name| shown.join(name).display().to_string());
+            bail!("kernel.cu and kernel.py are both here. Name one: `lab init {cuda}` or `lab init {python}`")
+        }
+    }
+}
+
+/// Finds kernel.cu or kernel.py in this folder, else the only .cu file in it, else the only kernel below it.
 fn find_kernel(folder: &Path) -> Result<PathBuf> {
-    let usual = folder.join("kernel.cu");
-    if usual.is_file() {
+    if let Some(usual) = kernel_in(folder, Path::new(""))? {
         return Ok(usual);
     }
     let mut candidates = sources_in(folder);
     if candidates.is_empty() {
         let listed = KernelList::of(folder, folder).find();
-        candidates
-            .extend(listed.iter().filter(|name| name.ends_with("kernel.cu")).map(|name| folder.join(name)));
+        let is_usual = |name: &&String| NAMES.contains(&name.rsplit('/').next().unwrap_or(name));
+        candidates.extend(listed.iter().filter(is_usual).map(|name| folder.join(name)));
     }
     match candidates.as_slice() {
         [only] => Ok(only.clone()),
-        [] => bail!("no kernel.cu here or below: write one, or name yours: `lab init path/to/your.cu`"),
+        [] => bail!(no_kernel(folder)),
         several => {
             let names: Vec<String> = several.iter().filter_map(|path| relative(path, folder).ok()).collect();
             let example = names.first().map_or("FILE", String::as_str);
             bail!("several kernels are here: {}. Name one: `lab init {example}`", names.join(", "))
         }
     }
+}
+
+/// Why there is no kernel, and what could be one.
+fn no_kernel(folder: &Path) -> String {
+    let none =
+        "no kernel.cu and no kernel.py here or below: write one, or name yours: `lab init path/to/your.cu`";
+    let found = python_source::kernels_in(folder);
+    let lines = found.iter().filter_map(|(path, source)| {
+        let name = relative(path, folder).ok()?;
+        Some(format!("\n{name} {}: `lab init {}` takes it as the kernel", source.in_words(), quote(&name)))
+    });
+    none.to_owned() + &lines.collect::<String>()
 }
 
 fn relative(path: &Path, folder: &Path) -> Result<String> {
@@ -150,6 +195,13 @@ fn text(found: &InitFindings) -> String {
             "# Further files that a verdict depends on.\n# extra = [\"data.bin\"]\n".to_owned(),
         ),
     };
+    let python = match found.python {
+        Some(python) => format!("# The interpreter of Python kernels.\npython = {}\n\n", string(python)),
+        None if Language::of(&found.kernel) == Language::Python => {
+            "# The interpreter of Python kernels; without it python3 on the path.\n# python = \".venv/bin/python\"\n\n".to_owned()
+        }
+        None => String::new(),
+    };
     format!(
         "# How `lab` judges this kernel. A line behind `#` is the default, or an example of what can be said.\n\n\
          # The one file that an experiment changes.\n\
@@ -157,6 +209,7 @@ fn text(found: &InitFindings) -> String {
          # A command that builds, verifies and measures, and prints the lines of the run.log protocol;\n\
          # run by `sh -c` in this folder. Without it the built-in harness judges (problem.toml).\n\
          {harness}\n\
+         {python}\
          # auto, cpu, cuda, cuda:1\n\
          # device = \"auto\"\n\n\
          # The result line that is the measure, and which way is better: maximize or minimize.\n\
@@ -184,13 +237,21 @@ mod tests {
     #[test]
     fn what_is_written_reads_back_and_its_comments_are_the_defaults() {
         let harness = Harness { command: "uv run 'my harness.py'".into(), script: "my harness.py".into() };
-        let found =
-            InitFindings { kernel: "a \"b\"/kernel.cu".into(), harness: Some(harness), notes: Vec::new() };
+        let found = InitFindings {
+            kernel: "a \"b\"/kernel.cu".into(),
+            harness: Some(harness),
+            python: Some(ENVIRONMENTS[0]),
+            notes: Vec::new(),
+        };
         let text = text(&found);
         let config = Config::parse(&text, FILE).expect("it reads back");
         assert_eq!(config.kernel.as_deref(), Some("a \"b\"/kernel.cu"));
-        assert_eq!(config.harness.as_deref(), Some("uv run 'my harness.py'"));
+        assert_eq!(
+            config.harness.map(|harness| harness.to_string()).as_deref(),
+            Some("uv run 'my harness.py'")
+        );
         assert_eq!(config.watch.extra, ["my harness.py"]);
+        assert_eq!(config.python.as_deref(), Some(".venv/bin/python"));
         // Every commented setting is one that exists.
         let settings = text.lines().map(|line| match line.strip_prefix("# ") {
             Some(setting) if setting.contains(" = ") || setting.starts_with('[') => setting,

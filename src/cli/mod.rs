@@ -7,6 +7,7 @@ mod completions;
 mod decide;
 mod describe;
 mod doctor;
+mod export;
 mod fetch;
 mod gpu_tests;
 mod harness;
@@ -90,7 +91,7 @@ struct JsonArg {
 enum Command {
     /// Write a lab.toml for the kernel and the harness in this folder
     Init(init::InitArgs),
-    /// Write a new problem from a template: problem.toml, reference.cu, kernel.cu and README.md
+    /// Write a new problem from a template: problem.toml, a reference, a kernel and README.md
     New(new::NewArgs),
     /// Judge the present bytes of the kernel once
     Run(run::RunArgs),
@@ -114,6 +115,8 @@ enum Command {
     Log(log::LogArgs),
     /// Fetch the commits and records of other clones' experiments from a bundle, a remote or a repository
     Fetch(fetch::FetchArgs),
+    /// Write the kept kernel as a PyTorch extension, or as one .cu with a main that verifies and times it
+    Export(export::ExportArgs),
     /// Pack git's loose objects, which take many times the space of a pack; removes none
     Clean(JsonArg),
     /// Put the kernel of an experiment or a commit on disk
@@ -122,7 +125,7 @@ enum Command {
     Doctor(JsonArg),
     /// Measure the device: memory, L2, arithmetic, launch and exchange times
     Probe(probe::ProbeArgs),
-    /// Allow the harness command of this lab.toml to run, and kernels where Linux cannot confine them
+    /// Allow the harness command of this lab.toml to run, Python kernels, and kernels where Linux cannot confine them
     Trust(JsonArg),
     /// List the colour schemes, or show one in this terminal
     Theme(theme::ThemeArgs),
@@ -193,6 +196,7 @@ fn command(cli: Cli) -> ExitCode {
         Some(Command::Describe(options)) => describe::main(&options),
         Some(Command::Log(options)) => log::main(&options),
         Some(Command::Clean(options)) => clean::main(&options),
+        Some(Command::Export(options)) => export::main(&options),
         Some(Command::Fetch(options)) => fetch::main(&options),
         Some(Command::Restore(options)) => restore::main(&options),
         Some(Command::Doctor(options)) => doctor::main(&options),

@@ -186,6 +186,9 @@ fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: Vec<Stri
         text += "  (emulated: its times say nothing about a GPU)";
     }
     let mut lines = vec![String::new(), text];
+    let report = record.report();
+    let failure = report.value("first_failure").filter(|_| verdict.outcome == Outcome::Fail);
+    lines.extend(failure.map(|failure| format!("  {failure}")));
     lines.extend(verdict.slower_workloads().map(|slower| format!("  {slower}")));
     lines.extend(verdict.left_workloads().map(|left| format!("  {left}")));
     lines.extend(more);

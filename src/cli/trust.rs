@@ -1,4 +1,4 @@
-//! `lab trust`: allows the harness command of this lab.toml to run, and kernels where Linux cannot confine them.
+//! `lab trust`: allows the harness command of this lab.toml to run, Python kernels, and kernels where Linux cannot confine them.
 
 use super::{JsonArg, answer, here, say};
 use anyhow::Result;
@@ -16,10 +16,23 @@ struct TrustAnswer<'a> {
     /// The lab.toml, or the repository where there is none. Bytes of a path that are not UTF-8 are replaced.
     place: Cow<'a, str>,
     harness: Option<&'a str>,
+    /// The Python that would run for the kernel of this folder; `None` where none would.
+    python: Option<PythonAnswer<'a>>,
     /// Paths outside the repository's sources that the compiler may read.
     outside: Vec<Cow<'a, str>>,
     /// The whole of what is trusted, in words.
     text: &'a str,
+}
+
+/// Python that may run now.
+#[derive(Serialize)]
+struct PythonAnswer<'a> {
+    /// The kernel or its reference, relative to the work tree.
+    source: &'a str,
+    /// Bytes of the path that are not UTF-8 are replaced.
+    interpreter: Cow<'a, str>,
+    /// The interpreter lies in the work tree.
+    is_inside: bool,
 }
 
 /// Works without a kernel: trust belongs to lab.toml, or to the repository where there is none. Prints all that is trusted before it
@@ -33,7 +46,12 @@ pub fn main(options: &JsonArg) -> Result<ExitCode> {
         let place = request.place.to_string_lossy();
         let outside = request.outside.iter().map(|path| path.to_string_lossy()).collect();
         let harness = request.command.as_deref();
-        return Ok(answer(Exit::Passed, TrustAnswer { place, harness, outside, text: &text }));
+        let python = request.python.as_ref().map(|python| PythonAnswer {
+            source: &python.source,
+            interpreter: python.interpreter.program.to_string_lossy(),
+            is_inside: python.interpreter.is_inside,
+        });
+        return Ok(answer(Exit::Passed, TrustAnswer { place, harness, python, outside, text: &text }));
     }
     say_each(text.lines().map(str::to_owned));
     trust::grant(&request)?;
@@ -43,6 +61,16 @@ pub fn main(options: &JsonArg) -> Result<ExitCode> {
             format!("trusted: `{command}` of {place} runs until that file changes")
         }
         (Some(_), _) => format!("trusted: this command of {place} runs until that file changes"),
+        (None, Some(_)) if request.python.is_some() => {
+            format!(
+                "trusted: Python of {place} may run, and its other kernels without a sandbox, until that file changes"
+            )
+        }
+        (None, None) if request.python.is_some() => {
+            format!(
+                "trusted: Python of {place} may run, and its other kernels without a sandbox, until a lab.toml is there"
+            )
+        }
         (None, Some(_)) => format!(
             "trusted: kernels of {place} may run without a sandbox, and the compiler may read what it names, until that file changes"
         ),

@@ -71,7 +71,9 @@ impl Executor {
             }
             Effect::Telemetry(TelemetryRequest::Watch(uuid)) => self.telemetry.look(Some(uuid)),
             Effect::Telemetry(TelemetryRequest::Stop) => self.telemetry.look(None),
-            Effect::Highlight(HighlightRequest { which, text }) => self.highlighter.ask(which, text.into()),
+            Effect::Highlight(HighlightRequest { which, language, text }) => {
+                self.highlighter.ask(which, language, text.into());
+            }
             Effect::View(request) => self.views.ask(request),
             Effect::Settings(request) => self.settings.ask(request),
             Effect::Copy(_)

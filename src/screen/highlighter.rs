@@ -1,5 +1,6 @@
 //! The thread that highlights source. If several texts of one key wait, only the latest is highlighted.
 
+use lab_protocol::Language;
 use lab_tui::highlight::{HighlightCache, Highlighted, Highlighter};
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -21,7 +22,7 @@ struct Shared<K> {
 
 struct Queue<K> {
     /// At most one text of each key, the oldest first.
-    waiting: Vec<(K, Arc<[u8]>)>,
+    waiting: Vec<(K, Language, Arc<[u8]>)>,
     /// The worker was dropped.
     is_closed: bool,
 }
@@ -33,7 +34,7 @@ impl<K> Shared<K> {
 }
 
 impl<K: Clone + PartialEq + Send + 'static> HighlightWorker<K> {
-    /// Starts the thread. It compiles the syntax when the first text arrives. `answer` is called on the thread with
+    /// Starts the thread. It compiles the syntaxes when the first text arrives. `answer` is called on the thread with
     /// each text that was highlighted to its end. Fails where no thread can be started.
     pub fn start(answer: impl Fn(K, Arc<[u8]>, Highlighted) + Send + 'static) -> io::Result<Self> {
         let queue = Queue { waiting: Vec::new(), is_closed: false };
@@ -46,10 +47,10 @@ impl<K: Clone + PartialEq + Send + 'static> HighlightWorker<K> {
 
     /// Asks for a text to be highlighted and returns at once. The text replaces a text of the same key that waits or is
     /// being highlighted.
-    pub fn ask(&self, key: K, text: Arc<[u8]>) {
+    pub fn ask(&self, key: K, language: Language, text: Arc<[u8]>) {
         let mut queue = self.shared.queue();
-        queue.waiting.retain(|(other, _)| *other != key);
-        queue.waiting.push((key, text));
+        queue.waiting.retain(|(other, ..)| *other != key);
+        queue.waiting.push((key, language, text));
         self.shared.changed.notify_one();
     }
 }
@@ -67,19 +68,19 @@ impl<K> Drop for HighlightWorker<K> {
 
 fn work<K: Clone + PartialEq>(shared: &Shared<K>, answer: impl Fn(K, Arc<[u8]>, Highlighted)) {
     let mut highlighter = None;
-    let mut caches: Vec<(K, HighlightCache)> = Vec::new();
-    while let Some((key, text)) = next(shared) {
+    let mut caches: Vec<((K, Language), HighlightCache)> = Vec::new();
+    while let Some((key, language, text)) = next(shared) {
         // If the built-in syntax is damaged the source stays plain. A test compiles the syntax.
         let Some(highlighter) = highlighter.get_or_insert_with(|| Highlighter::new().ok()) else { return };
-        let known = caches.iter().position(|(other, _)| *other == key);
-        let (_, mut cache) =
-            known.map_or_else(|| (key.clone(), HighlightCache::default()), |at| caches.remove(at));
+        let of_text = (key.clone(), language);
+        let known = caches.iter().position(|(other, _)| *other == of_text);
+        let mut cache = known.map_or_else(|| HighlightCache::new(language), |at| caches.remove(at).1);
         let is_wanted = || {
             let queue = shared.queue();
-            !queue.is_closed && queue.waiting.iter().all(|(other, _)| *other != key)
+            !queue.is_closed && queue.waiting.iter().all(|(other, ..)| *other != key)
         };
         let highlighted = highlighter.highlight_while(&text, &mut cache, is_wanted);
-        caches.push((key.clone(), cache));
+        caches.push((of_text, cache));
         if caches.len() > CACHED_TEXTS {
             caches.remove(0);
         }
@@ -90,7 +91,7 @@ fn work<K: Clone + PartialEq>(shared: &Shared<K>, answer: impl Fn(K, Arc<[u8]>, 
 }
 
 /// Waits for the next text. `None` once the worker is dropped.
-fn next<K>(shared: &Shared<K>) -> Option<(K, Arc<[u8]>)> {
+fn next<K>(shared: &Shared<K>) -> Option<(K, Language, Arc<[u8]>)> {
     let mut queue = shared.queue();
     loop {
         if queue.is_closed {
@@ -117,9 +118,9 @@ mod tests {
         })
         .expect("a thread");
         let other: Arc<[u8]> = b"float".as_slice().into();
-        worker.ask("other", other);
+        worker.ask("other", Language::Cuda, other);
         let last = (0..100).map(|i| format!("int v{i};\n").repeat(200)).fold(String::new(), |_, text| {
-            worker.ask("kernel", text.clone().into_bytes().into());
+            worker.ask("kernel", Language::Cuda, text.clone().into_bytes().into());
             text
         });
         let highlighter = Highlighter::new().expect("the syntax compiles");

@@ -59,6 +59,7 @@ mod tests {
             shares: [(Split::BenchColumns, 333), (Split::Git, 700)].into(),
             theme: Some("nord".into()),
             mouse: None,
+            all_problems: true,
         };
         write(&layout, &file).expect("it is written");
         assert_eq!(read(&file), Ok(layout));

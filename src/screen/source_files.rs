@@ -1,4 +1,4 @@
-//! Reads kernel.cu and the text it is compared with, for the view Source. It reads disk and git, so the view loader
+//! Reads the kernel and the text it is compared with, for the view Source. It reads disk and git, so the view loader
 //! calls it, not the screen's thread.
 
 use anyhow::Context;

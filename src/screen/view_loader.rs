@@ -1,5 +1,5 @@
 //! The view loader: the thread that reads what a view shows and the model does not hold (whole experiments, commits,
-//! the graph, kernel.cu). It runs beside the repository worker, so a view does not wait for a keep. Of several waiting
+//! the graph, the kernel). It runs beside the repository worker, so a view does not wait for a keep. Of several waiting
 //! requests of one kind only the latest is answered.
 
 use crate::screen::source_files;

@@ -261,7 +261,7 @@ fn the_mode_of_the_kernel_stays() {
 #[test]
 fn init_finds_out_what_is_here() {
     let lab = Lab::empty();
-    lab.lab("init").is(1).says("no kernel.cu here or below");
+    lab.lab("init").is(1).says("no kernel.cu and no kernel.py here or below");
     std::fs::create_dir_all(lab.path("sub/deep")).unwrap();
     lab.write("sub/deep/kernel.cu", "// x\n");
     lab.write("sub/deep/problem.toml", "");

@@ -129,3 +129,44 @@ fn the_kernels_of_the_repository_are_named_without_those_of_tests() {
     lab.write("lab.toml", "[project]\nkernels = [\"tests\"]\n");
     lab.lab("new other").is(0).says("the list of kernels leaves kernels/other out");
 }
+
+/// With a Python that has NumPy, which LAB_TEST_PYTHON names; elsewhere the judge says what is missing.
+#[test]
+fn a_new_problem_in_python_passes_and_is_kept() {
+    let lab = device_cpu();
+    lab.lab("new scaled --template python")
+        .is(0)
+        .says("wrote scaled (python): problem.toml, reference.py, kernel.py, README.md");
+    lab.git("add -A");
+    lab.git("commit -qm start");
+    lab.lab("trust").is(0);
+    let python = std::env::var("LAB_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let command = |args: &str| {
+        let mut command = lab.plain_lab_command(args);
+        command.env("LAB_PYTHON", &python);
+        crate::lab::finish(command.spawn().unwrap())
+    };
+    let has_numpy = std::process::Command::new(&python).args(["-c", "import numpy, ml_dtypes"]).output();
+    if !has_numpy.is_ok_and(|answer| answer.status.success()) {
+        // The run says so; nothing is claimed of the kernel.
+        assert_ne!(command("run scaled").code, 0);
+        return;
+    }
+    lab.write("scaled/kernel.py", lab.read("scaled/kernel.py") + "\n# changed\n");
+    let run = command("run --json scaled").is(0).json();
+    assert_eq!((&run["outcome"], &run["kernel"]), (&json!("pass"), &json!("scaled/kernel.py")), "{run}");
+    command("keep scaled -m first").is(0);
+    // A wrong kernel is found, and an error is shown at its line.
+    let text = lab.read("scaled/kernel.py");
+    lab.write("scaled/kernel.py", text.replace("z[...] = a * x + y", "z[...] = a * x + y\n    z[-1] = 0"));
+    command("run scaled").is(1);
+    lab.write("scaled/tiles.py", "SCALE = 1\n");
+    lab.write(
+        "scaled/kernel.py",
+        format!("import tiles\n{text}").replace("z[...] = a * x + y", "z[...] = a * x * tiles.SCALE + y"),
+    );
+    command("run scaled").is(0);
+    command("harness scaled --trusted --device cpu").is(0);
+    lab.write("scaled/kernel.py", text.replace("z[...] = a * x + y", "z[...] = b * x + y"));
+    command("run scaled").says("scaled/kernel.py:").says("NameError: name 'b' is not defined");
+}

@@ -121,8 +121,7 @@ fn an_old_kernel_is_restored_beside_a_rename_that_is_not_committed() {
     lab.lab("run").is(0);
     lab.lab("keep -m second").is(0);
     lab.git("mv kernel.cu renamed.cu");
-    let toml = lab.read("lab.toml");
-    lab.write("lab.toml", format!("kernel = \"renamed.cu\"\n{toml}"));
+    lab.write("lab.toml", lab.read("lab.toml").replace("\"kernel.cu\"", "\"renamed.cu\""));
     lab.lab("trust").is(0);
     lab.lab("log").is(0).says("second  (was kernel.cu)");
     for name in ["HEAD^", &lab.git("rev-parse HEAD^").trim()[..9]] {
@@ -156,8 +155,11 @@ fn told_command(output: &CommandOutput, name: &str) -> String {
 #[test]
 fn what_is_advised_works_where_no_kernel_is_meant() {
     let lab = below();
-    lab.lab("keep -m x").is(1).says("no kernel.cu in").says("name one in the command (`path/to/kernel.cu`)");
-    lab.lab("log").is(1).says("no kernel.cu in");
+    lab.lab("keep -m x")
+        .is(1)
+        .says("no kernel.cu and no kernel.py in")
+        .says("name one in the command (`path/to/kernel.cu`)");
+    lab.lab("log").is(1).says("no kernel.cu and no kernel.py in");
     // All that could be meant are listed.
     fs::create_dir_all(lab.path("kernels/y")).unwrap();
     lab.write("kernels/y/problem.toml", "");
@@ -181,7 +183,7 @@ fn what_is_advised_works_where_no_kernel_is_meant() {
     lab.lab(&told_command(&restored, "restore")).is(0);
     assert_eq!(lab.read("kernels/x/kernel.cu"), "// on disk\n");
     lab.lab("restore 1").is(0).says("kernels/x/kernel.cu now holds the bytes of");
-    lab.lab("restore HEAD").is(1).says("no kernel.cu in");
+    lab.lab("restore HEAD").is(1).says("no kernel.cu and no kernel.py in");
     lab.lab("describe 1 -m better").is(0).says("is now 'better', and was 'tried'");
     lab.lab("log --all").is(0).says("kernels/x/kernel.cu  better");
     assert_eq!(lab.lab("log --all --json").is(0).json()["kernel"], serde_json::Value::Null);

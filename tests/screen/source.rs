@@ -2,6 +2,7 @@
 
 use super::states::check;
 use super::world::World;
+use lab_tui::highlight::SyntaxRole;
 use lab_tui::theme::{ColorDepth, Theme};
 
 const ERRORS: &str = "say stage: build | kernels/rmsnorm/kernel.cu(32): error: identifier \"warp_sun\" is undefined | \
@@ -195,4 +196,29 @@ fn with_nothing_chosen_the_newest_experiment_is_compared_with() {
     assert!(world.words().contains("experiment 9f8e7d"), "{}", world.screen(160, 45));
     let mut world = with(World::new(), "open; press 2; press b");
     assert!(world.words().contains("no experiment to compare with yet"), "{}", world.screen(160, 45));
+}
+
+const PYTHON: &str = "import numpy as np\n\n\ndef rmsnorm(x, y, eps):\n    mean = np.mean(x * x, axis=-1, keepdims=True)\n    y[...] = x / np.sqrt(maen + eps)\n";
+
+#[test]
+fn an_exception_of_a_python_kernel_stands_at_its_line() {
+    let mut world = World::new();
+    world.model.setup.kernel = "kernels/rmsnorm/kernel.py".into();
+    world.texts.extend(["bytes-0", "bytes-1"].map(|bytes| (bytes.to_owned(), PYTHON.to_owned())));
+    world.tell("open; save");
+    world.tell(
+        "say stage: verify | kernels/rmsnorm/kernel.py:6: error: NameError: name 'maen' is not defined | \
+         stopped: the kernel crashed: NameError; end crash NameError; press 2",
+    );
+    let words = world.words();
+    assert!(words.contains("✗ 1 error") && words.contains("▸✗ 6"), "{}", world.screen(160, 45));
+    assert!(words.contains("error: NameError: name 'maen' is not defined"), "{words}");
+    // `def` is a keyword in Python, and no word of CUDA C++.
+    let theme = Theme::choose(Some("lab-dark"), ColorDepth::Rgb).unwrap();
+    let keyword = theme.syntax(SyntaxRole::Keyword).fg;
+    world.model.appearance.theme = theme;
+    let buffer = world.draw(160, 45);
+    let symbols: Vec<&str> = buffer.content.iter().map(|cell| cell.symbol()).collect();
+    let at = symbols.windows(5).position(|part| part.concat() == "def r").unwrap();
+    assert_eq!(Some(buffer.content[at].fg), keyword);
 }

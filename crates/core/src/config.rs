@@ -1,5 +1,9 @@
 //! lab.toml: its settings, their defaults and their limits.
 
+mod harness;
+
+pub use harness::Harness;
+
 use crate::objective::Objective;
 use crate::text::{glob, toml_error};
 use anyhow::{Context, Result, bail};
@@ -45,9 +49,11 @@ impl Goal {
 pub struct Config {
     /// Path of the kernel, relative to lab.toml.
     pub kernel: Option<String>,
-    /// A command line for `sh -c`. `None` means the built-in harness.
-    pub harness: Option<String>,
+    /// A harness of the user's own. `None` means the built-in harness.
+    pub harness: Option<Harness>,
     pub device: Target,
+    /// The Python interpreter: a path relative to lab.toml, or a name that PATH leads to. `None` means python3.
+    pub python: Option<String>,
     /// Key of the result line that is the measure.
     pub objective: Objective,
     pub goal: Goal,
@@ -124,6 +130,7 @@ impl Default for Config {
             kernel: None,
             harness: None,
             device: Target::Auto,
+            python: None,
             objective: Objective::default(),
             goal: Goal::Maximize,
             time_limit_s: 60.0,
@@ -252,8 +259,13 @@ impl Config {
         if lab_protocol::report::parse(&probe).is_none() {
             bail!("objective = \"{}\": it names a result line, as in throughput_sps", self.objective);
         }
-        if self.harness.as_ref().is_some_and(|h| h.trim().is_empty()) {
+        if self.harness.as_ref().is_some_and(Harness::is_empty) {
             bail!("harness is empty: remove the line to use the built-in harness");
+        }
+        if self.python.as_ref().is_some_and(|python| python.trim().is_empty()) {
+            bail!(
+                "python is empty: name an interpreter, as in \".venv/bin/python\", or remove the line to use python3"
+            );
         }
         self.measure.check()?;
         for pattern in &self.project.kernels {
@@ -305,6 +317,24 @@ mod tests {
     }
 
     #[test]
+    fn a_harness_is_a_command_or_a_script() {
+        let harness =
+            |text: &str| Config::parse(text, "lab.toml").expect("a lab.toml").harness.expect("a harness");
+        assert_eq!(harness("harness = \"uv run x.py\""), Harness::Command("uv run x.py".into()));
+        for text in
+            ["harness = { python = \"x.py\" }", "harness.python = \"x.py\"", "[harness]\npython = \"x.py\""]
+        {
+            let script = harness(text);
+            assert_eq!(
+                (&script, script.to_string().as_str()),
+                (&Harness::Python { python: "x.py".into() }, "python x.py")
+            );
+        }
+        let script = Config::parse("harness.python = \"x.py\"", "lab.toml").expect("a lab.toml");
+        assert_eq!(script.judging_differences(&Config::default()), ["harness", "harness.python"]);
+    }
+
+    #[test]
     fn an_empty_file_is_the_defaults() {
         let config = Config::parse("", "lab.toml").expect("an empty file is fine");
         assert_eq!(config, Config::default());
@@ -319,12 +349,12 @@ mod tests {
         let none = "kernel = \"a.cu\"\ndevice = \"cpu\"\n[auto]\ndecide = true\n[watch]\nquiet_ms = 9\nceiling_ms = 99\n\
                     [project]\nkernels = [\"kernels/*\", \"!kernels/old\"]\n";
         assert_eq!(differences(none), [""; 0]);
-        let all = "harness = \"x\"\nobjective = \"gbps\"\ngoal = \"minimize\"\ntime_limit_s = 61\noutput_limit_mib = 65\n\
+        let all = "harness = \"x\"\npython = \"p\"\nobjective = \"gbps\"\ngoal = \"minimize\"\ntime_limit_s = 61\noutput_limit_mib = 65\n\
                    [compile]\noptions = [\"-O1\"]\narch = \"sm_90\"\n[measure]\nbudget_ms = 1\nsame_within = 1\nnarrow = 1\n\
                    warm_up = 1\niterations = 9\ntrials = 9\nlimit_s = 9\n[watch]\nextra = [\"a\"]\n";
         let wanted = "compile.arch compile.options goal harness measure.budget_ms measure.iterations measure.limit_s \
                       measure.narrow measure.same_within measure.trials measure.warm_up objective output_limit_mib \
-                      time_limit_s watch.extra";
+                      python time_limit_s watch.extra";
         assert_eq!(differences(all).join(" "), wanted);
     }
 
@@ -363,6 +393,14 @@ mod tests {
         assert!(error("output_limit_mib = 0").contains("from 1"));
         assert!(error("objective = \"Throughput SPS\"").contains("names a result line"));
         assert!(error("harness = \" \"").contains("built-in harness"));
+        assert!(error("python = \"\"").contains("name an interpreter"));
+        assert!(error("harness = { python = \"\" }").contains("built-in harness"));
+        assert_eq!(
+            error("harness = 3"),
+            "lab.toml:1:11: expected a command, or { python = \"harness.py\" }, found integer 3"
+        );
+        let other = error("harness = { pyton = \"harness.py\" }");
+        assert!(other.contains("unknown key 'pyton' (did you mean 'python'?)"), "{other}");
         assert!(
             error("[measure]\nsame_within = 0.005").contains("measure.same_within = 0.005: it is in percent")
         );

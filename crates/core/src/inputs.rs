@@ -1,24 +1,28 @@
-//! The inputs of a run, which are the files that a verdict depends on: kernel.cu, its local includes, problem.toml and the .npy
-//! files that it names, reference.cu, lab.toml with the compile options in it, and the extras that lab.toml names.
+//! The inputs of a run, which are the files that a verdict depends on: the kernel, its local includes or imports, problem.toml
+//! and the .npy files that it names, the reference, lab.toml with the compile options in it, and the extras that lab.toml names.
 //!
 //! The watcher reads and hashes them once for each save. That value travels to the run and into its record.
 
 mod error;
 mod files;
 mod includes;
-pub(crate) mod tokens;
+mod python;
+mod set;
+mod tokens;
 mod value_files;
 
 pub use error::KernelError;
 pub(crate) use files::InputFiles;
 pub(crate) use includes::{Include, includes};
+pub(crate) use python::{imports, search_path};
 
+use crate::config::Harness;
 use crate::project::Project;
 use crate::run::Fingerprint;
 use crate::run::record::InputFile;
-use includes::IncludeDirs;
+use lab_protocol::Language;
 use lab_system::root::{Refused, refusal};
-use std::collections::HashSet;
+use set::Set;
 use std::fmt;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -39,14 +43,15 @@ const FILE_LIMIT: usize = 512;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     Kernel,
-    /// The kernel includes it. A commit holds the kernel alone, so an experiment must not depend on a changed include.
+    /// The kernel includes or imports it. A commit holds the kernel alone, so an experiment must not depend on a changed
+    /// include.
     Include,
-    /// It says how the kernel is judged: problem.toml and the .npy files that it names, `reference.*`, and what reference.cu
-    /// includes.
+    /// It says how the kernel is judged: problem.toml and the .npy files that it names, `reference.*`, peer.py, and what
+    /// these include or import.
     Rule,
     /// lab.toml: some of its keys say how the kernel is judged.
     Config,
-    /// lab.toml names it in `watch.extra`.
+    /// lab.toml names it in `watch.extra`, or as a harness in Python, which may import it.
     Extra,
 }
 
@@ -117,6 +122,12 @@ impl Inputs {
         self.sources.first().and_then(|s| s.bytes.as_deref()).unwrap_or_default()
     }
 
+    /// A hash of the kernel's tokens, in hex: the same for kernels that differ only in comments and blanks.
+    pub(crate) fn tokens(&self) -> String {
+        let language = self.sources.first().map(|kernel| Language::of(&kernel.path)).unwrap_or_default();
+        tokens::hash(self.kernel(), language)
+    }
+
     /// Paths and hashes, as a record lists them. The kernel first.
     pub fn files(&self) -> Vec<InputFile> {
         self.sources.iter().map(|s| s.file.clone()).collect()
@@ -143,17 +154,23 @@ pub fn read(project: &Project) -> Result<Inputs, KernelError> {
     let kernel = read_kernel(&set.files)?;
     set.add(&project.kernel, Some(kernel), Role::Kernel, false)?;
     set.follow_includes(0, Role::Include)?;
-    // The built-in harness reads these two files: a missing one is an input too.
-    let judged =
-        ["problem.toml", "reference.cu"].into_iter().map(str::to_owned).filter(|_| !project.external());
     let rules = set.sources.len();
-    for name in judged.chain(rule_files(&project.problem_dir)) {
+    let found = rule_files(&project.problem_dir);
+    // The built-in harness reads problem.toml and a reference: a missing one is an input too.
+    let has_python = found.iter().any(|name| name == REFERENCES[1]);
+    let judged = ["problem.toml", REFERENCES[usize::from(has_python)]].map(str::to_owned);
+    for name in judged.into_iter().filter(|_| !project.external()).chain(found) {
         set.add(&project.problem_dir.join(name), None, Role::Rule, false)?;
     }
     set.follow_includes(rules, Role::Rule)?;
     set.add_value_files()?;
     if let Some(file) = &project.config_file {
         set.add(file, None, Role::Config, false)?;
+    }
+    if let Some(Harness::Python { python }) = &project.config.harness {
+        let script = set.sources.len();
+        set.add(&project.home.join(python), None, Role::Extra, false)?;
+        set.follow_includes(script, Role::Extra)?;
     }
     for file in extras(project) {
         set.add(&file, None, Role::Extra, false)?;
@@ -175,11 +192,14 @@ pub(crate) fn on_disk(project: &Project) -> io::Result<Vec<u8>> {
     InputFiles::of(project).read_up_to(&project.kernel, SAVED_LIMIT)
 }
 
-/// Whether a file of this name beside a kernel says how the kernel is judged: problem.toml, reference.cu, reference.py. The
-/// backup of an editor (`reference.cu~`, `reference.cu.orig`) does not.
+/// The references that the built-in harness knows. A folder without any lacks the first.
+const REFERENCES: [&str; 2] = ["reference.cu", "reference.py"];
+
+/// Whether a file of this name beside a kernel says how the kernel is judged: problem.toml, reference.cu, reference.py,
+/// peer.py. The backup of an editor (`reference.cu~`, `reference.cu.orig`) does not.
 pub(crate) fn is_rule(name: &str) -> bool {
     let extension = name.strip_prefix("reference.");
-    name == "problem.toml"
+    ["problem.toml", "peer.py"].contains(&name)
         || extension
             .is_some_and(|e| !e.is_empty() && e.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'))
 }
@@ -193,6 +213,15 @@ fn rule_files(folder: &Path) -> Vec<String> {
         .filter(|name| is_rule(name))
         .collect();
     names.sort();
+    names
+}
+
+/// The packages that a Python source imports, in their order, without what comes after the first dot: `torch` of `torch.nn`.
+pub fn imported_packages(source: &[u8]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for import in python::imports(source).into_iter().filter(|import| import.dots == 0) {
+        names.extend(import.module.into_iter().next().filter(|name| !names.contains(name)));
+    }
     names
 }
 
@@ -239,166 +268,6 @@ fn read_kernel(files: &InputFiles) -> Result<Vec<u8>, KernelError> {
         return Err(KernelError::Empty(name()));
     }
     Ok(bytes)
-}
-
-struct Set<'a> {
-    project: &'a Project,
-    files: InputFiles<'a>,
-    /// Bytes and include lines of all sources.
-    bytes: u64,
-    includes: usize,
-    search: IncludeDirs,
-    seen: HashSet<PathBuf>,
-    sources: Vec<Source>,
-    outside: Vec<OutsideInclude>,
-    /// The same as `outside`, to find one quickly.
-    noted: HashSet<OutsideInclude>,
-}
-
-/// A file that an include line means.
-struct Found {
-    path: PathBuf,
-    in_place: bool,
-}
-
-impl<'a> Set<'a> {
-    fn new(project: &'a Project) -> Self {
-        let search = match project.external() {
-            true => IncludeDirs::default(),
-            false => IncludeDirs::of(&project.config.compile.options, &project.root),
-        };
-        let files = InputFiles::of(project);
-        let (seen, noted) = (HashSet::new(), HashSet::new());
-        Set {
-            project,
-            files,
-            bytes: 0,
-            includes: 0,
-            search,
-            seen,
-            sources: Vec::new(),
-            outside: Vec::new(),
-            noted,
-        }
-    }
-
-    /// A missing file is an input too: creating it changes what is judged.
-    fn add(
-        &mut self,
-        path: &Path,
-        bytes: Option<Vec<u8>>,
-        role: Role,
-        in_place: bool,
-    ) -> Result<(), KernelError> {
-        let path = plain(path);
-        if self.sources.len() >= FILE_LIMIT || !self.seen.insert(path.clone()) {
-            return Ok(());
-        }
-        let name = self.project.relative(&path);
-        let shown = || name.clone().unwrap_or_else(|| path.display().to_string());
-        let bytes = match bytes {
-            Some(bytes) => Some(bytes),
-            None => match self.files.read(&path) {
-                Ok(bytes) => Some(bytes),
-                Err(error) => match refusal(&error) {
-                    // Without trust a file outside is an input of which nothing is known.
-                    Some(Refused::Outside { .. }) if name.is_some() => {
-                        return Err(KernelError::LeadsOut(shown()));
-                    }
-                    Some(Refused::NotPlain(_)) if name.is_some() => {
-                        return Err(KernelError::no_plain_file(shown()));
-                    }
-                    _ => None,
-                },
-            },
-        };
-        self.bytes += bytes.as_ref().map_or(0, Vec::len) as u64;
-        if self.bytes > TOTAL_LIMIT {
-            return Err(KernelError::TooLargeTogether(self.project.kernel_name.clone()));
-        }
-        let in_place = in_place || name.is_none();
-        let name = name.unwrap_or_else(|| path.to_string_lossy().into_owned());
-        let hash = bytes.as_deref().map(in_hex);
-        self.sources.push(Source { file: InputFile { path: name, hash }, path, role, in_place, bytes });
-        Ok(())
-    }
-
-    /// Adds the files that problem.toml takes values from.
-    fn add_value_files(&mut self) -> Result<(), KernelError> {
-        let problem = plain(&self.project.problem_dir.join("problem.toml"));
-        let source = self.sources.iter().find(|source| source.role == Role::Rule && source.path == problem);
-        let names = source.and_then(|source| source.bytes.as_deref()).map(value_files::named_in);
-        for name in names.unwrap_or_default() {
-            let path = plain(&self.project.problem_dir.join(&name));
-            let bytes = self.files.metadata(&path).map_or(0, |about| about.len());
-            if bytes > SIZE_LIMIT {
-                return Err(KernelError::ValuesTooLarge(self.project.relative(&path).unwrap_or(name), bytes));
-            }
-            self.add(&path, None, Role::Rule, false)?;
-        }
-        Ok(())
-    }
-
-    /// Adds the local includes of the sources from index `first` on, and the includes of those.
-    fn follow_includes(&mut self, first: usize, role: Role) -> Result<(), KernelError> {
-        let mut next = first;
-        while let Some(source) = self.sources.get(next) {
-            let folder = source.path.parent().unwrap_or(Path::new("/")).to_path_buf();
-            let (file, is_inside) = (source.file.path.clone(), self.project.relative(&source.path).is_some());
-            let included = source.bytes.as_deref().map(includes).unwrap_or_default();
-            self.includes += included.len();
-            if self.includes > INCLUDE_LIMIT {
-                return Err(KernelError::TooManyIncludes(self.project.kernel_name.clone()));
-            }
-            for include in included {
-                let found = match include {
-                    Include::Macro(name) => {
-                        self.note_outside(file.clone(), name, true);
-                        continue;
-                    }
-                    Include::Quoted(name) => self.find(&name, Some(&folder)),
-                    Include::Angled(name) => self.find(&name, None),
-                };
-                let Some(Found { path, in_place }) = found else { continue };
-                // The user mends the line in the repository, not those of the file that it includes.
-                if is_inside && self.project.relative(&path).is_none() {
-                    self.note_outside(file.clone(), path.display().to_string(), false);
-                }
-                self.add(&path, None, role, in_place)?;
-            }
-            next += 1;
-        }
-        Ok(())
-    }
-
-    /// The file that an include line means: beside the including file, in the kernel's folder, or in an include folder of
-    /// lab.toml. `None` for a header of the toolkit, and for one in an include folder outside of the repository: lab.toml
-    /// names that folder, as it names a compiler.
-    fn find(&self, name: &str, folder: Option<&Path>) -> Option<Found> {
-        let own = |path: PathBuf| Found { path, in_place: false };
-        let folders = folder.into_iter().chain([self.project.problem_dir.as_path()]);
-        let near: Vec<PathBuf> = folders.map(|folder| plain(&folder.join(name))).collect();
-        // A name that leaves the repository counts also where there is no such file: the judge's copy lies elsewhere, so
-        // there the name may mean another file.
-        let leaves = |path: &&PathBuf| self.project.relative(path).is_none();
-        if let Some(path) = near.iter().find(leaves).or(near.iter().find(|path| self.files.is_there(path))) {
-            return Some(own(path.clone()));
-        }
-        let path = self
-            .search
-            .dirs
-            .iter()
-            .map(|dir| plain(&dir.join(name)))
-            .find(|path| self.files.is_there(path))?;
-        self.project.relative(&path).is_some().then_some(Found { path, in_place: true })
-    }
-
-    fn note_outside(&mut self, file: String, include: String, is_macro: bool) {
-        let outside = OutsideInclude { file, include, is_macro };
-        if self.noted.insert(outside.clone()) {
-            self.outside.push(outside);
-        }
-    }
 }
 
 /// Removes `.` and `..` from a path without reading the disk: `a/./b/../c` becomes `a/c`. A link keeps its name.

@@ -172,6 +172,16 @@ impl Message {
         Message::new(&self.subject, trailers)
     }
 
+    /// Changes the value of a trailer, if it is there.
+    #[must_use]
+    pub fn with_changed(self, key: &TrailerKey, change: impl Fn(&str) -> String) -> Message {
+        let changed = |(known, value): Trailer| {
+            let value = if known == *key { change(&value) } else { value };
+            (known, value)
+        };
+        Message::new(&self.subject, self.trailers.into_iter().map(changed))
+    }
+
     /// The text that the commit holds.
     pub fn render(&self) -> String {
         let mut text = self.subject.clone();

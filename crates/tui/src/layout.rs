@@ -25,6 +25,8 @@ pub struct Layout {
     pub theme: Option<String>,
     /// `Some` where the user turned the mouse on or off on the screen.
     pub mouse: Option<bool>,
+    /// Results shows the experiments of all problems.
+    pub all_problems: bool,
 }
 
 impl Layout {

@@ -11,6 +11,7 @@ use lab_core::message::Message;
 use lab_core::project::trust::TrustRequest;
 use lab_core::run::RunId;
 use lab_core::run::experiment::ExperimentKey;
+use lab_protocol::Language;
 use std::sync::Arc;
 
 /// A request to the repository worker, which answers with a [`crate::reply::RepositoryReply`].
@@ -89,6 +90,7 @@ pub enum TelemetryRequest {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HighlightRequest {
     pub which: SourceVersion,
+    pub language: Language,
     pub text: Arc<str>,
 }
 

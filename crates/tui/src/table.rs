@@ -8,6 +8,7 @@ pub use column::{Column, problem};
 pub use filter::{FIELDS, Filter};
 
 use lab_core::config::Goal;
+use lab_core::run::chosen::ChosenMeasure;
 use lab_core::run::experiment::{Experiment, ExperimentKey};
 use std::collections::HashMap;
 
@@ -63,8 +64,8 @@ pub struct Table {
 }
 
 /// What two experiments must have in common so that their figures can be compared: the kernel, the device, whether the device
-/// is emulated, and the number of judged workloads if some were left out.
-type ComparedWith<'a> = (Option<&'a str>, Option<&'a str>, bool, Option<usize>);
+/// is emulated, the number of judged workloads if some were left out, and the measure that the problem chose.
+type ComparedWith<'a> = (Option<&'a str>, Option<&'a str>, bool, Option<usize>, Option<ChosenMeasure>);
 
 impl Default for Table {
     fn default() -> Self {
@@ -154,11 +155,12 @@ impl Table {
         self.facts.clear();
         self.facts.extend(history.iter().map(|experiment| {
             let (kernel, device) = (experiment.kernel.as_deref(), experiment.device.as_deref());
-            let of = (kernel, device, experiment.emulated, experiment.measured.part);
+            let of = (kernel, device, experiment.emulated, experiment.measured.part, experiment.measure());
             let before = best.get(&of).copied();
             let figure = experiment.figure();
             if let Some(figure) = figure.filter(|_| experiment.is_kept()) {
-                let is_best = before.is_none_or(|before| context.goal.prefers(figure, before));
+                let is_best =
+                    before.is_none_or(|before| experiment.goal(context.goal).prefers(figure, before));
                 if is_best {
                     best.insert(of, figure);
                 }

@@ -54,16 +54,18 @@ pub mod cpu;
 pub mod cuda;
 mod imports;
 pub mod sandbox;
+pub mod source_places;
 pub mod telemetry;
 
 pub use api::{
     Arg, BYTE_POISONS, BuildRequest, Builder, Built, COMPARE_CHUNK_BYTES, DeviceError, DeviceInfo, Driver,
     Entry, ExecutionOrder, FLOAT8_POISONS, Finding, FolderTrust, Image, MAP_BYTES, MAX_RANK, MapElement,
-    MemoryRange, Noise, Occupancy, POISON, POISONS, Sanitizer, Shape, SharedFiles, Step, Submission,
-    TensorMap, digest, is_poison,
+    MemoryRange, Noise, OTHER_PARAMETERS, Occupancy, POISON, POISONS, Sanitizer, Shape, SharedFiles, Step,
+    Submission, TensorMap, digest, is_poison,
 };
 
 pub use build_cache::own_build;
+pub use cpu::LAB_H;
 pub use cuda::image_target;
 pub use imports::allocators;
 

@@ -103,6 +103,22 @@ impl Dtype {
         }
     }
 
+    /// The name in kernel.cu.
+    pub fn in_source(self) -> &'static str {
+        match self {
+            Dtype::F32 => "float",
+            Dtype::F16 => "__half",
+            Dtype::Bf16 => "__nv_bfloat16",
+            Dtype::I32 => "int",
+            Dtype::F8e4m3 => "__nv_fp8_e4m3",
+            Dtype::F8e5m2 => "__nv_fp8_e5m2",
+            Dtype::I8 => "signed char",
+            Dtype::U8 => "unsigned char",
+            Dtype::I64 => "long long",
+            Dtype::Bool => "bool",
+        }
+    }
+
     /// Bytes of a cell.
     pub fn size(self) -> usize {
         match self {

@@ -9,6 +9,7 @@
 //! | [`gates`], [`measure`] | comparing outputs, statistics of times |
 //! | [`process`] | child processes: supervising them and exchanging requests with them |
 //! | [`compiler`], [`worker`] | the two children, each with its client |
+//! | `source_place` | the line of the source that a failed launch belongs to |
 //! | [`JudgeOptions`] | what a judge is asked to do |
 //! | [`probe`] | what the device can do, and the bounds that follow |
 //! | [`problem`] | what is computed, and when it is right |
@@ -30,6 +31,7 @@ pub mod probe;
 pub mod problem;
 pub mod process;
 mod sink;
+mod source_place;
 mod sync;
 pub mod telemetry;
 #[cfg(test)]

@@ -68,6 +68,8 @@ pub struct JudgeOptions {
     pub discipline: Option<Trials>,
     /// The Python that runs Python kernels and a reference.py: a path, or a name that PATH leads to; `None` is python3.
     pub python: Option<PathBuf>,
+    /// The socket of a parent on standby that is this Python (`lab_harness.standby`); `None` starts each worker anew.
+    pub python_standby: Option<PathBuf>,
     /// Limit for the start of that Python, and for executing a source, which imports its packages.
     pub load_limit: Duration,
     /// The program that is started as the compiler process.
@@ -105,6 +107,7 @@ impl JudgeOptions {
             plan: Plan::default(),
             discipline: None,
             python: None,
+            python_standby: None,
             load_limit: Duration::from_secs(60),
             compiler: Program::this(&["harness-compiler"]),
             worker: Program::this(&["harness-worker"]),
@@ -127,7 +130,28 @@ impl JudgeOptions {
         // A worker has another current folder. A link stays what it is: it may be the Python of a virtual environment.
         let is_path = named.components().count() > 1;
         let absolute = is_path.then(|| std::path::absolute(&named).ok()).flatten();
-        Interpreter { program: absolute.unwrap_or(named), load_limit: self.load_limit }
+        let modules = self.module_folders();
+        Interpreter {
+            program: absolute.unwrap_or(named),
+            load_limit: self.load_limit,
+            modules,
+            standby: self.python_standby.clone(),
+        }
+    }
+
+    /// The folders in which Python finds the modules of the repository: the kernel's, and those that stand for the repository,
+    /// or else the git work tree around the problem.
+    fn module_folders(&self) -> Vec<PathBuf> {
+        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let mut folders: Vec<PathBuf> =
+            absolute(&self.kernel()).parent().map(Path::to_owned).into_iter().collect();
+        folders.extend(self.roots.iter().map(|root| absolute(root)));
+        if self.roots.is_empty() {
+            let folder = absolute(&self.folder);
+            folders.extend(folder.ancestors().find(|above| above.join(".git").exists()).map(Path::to_owned));
+        }
+        folders.dedup();
+        folders
     }
 
     /// The kernel's path in messages.
@@ -212,5 +236,17 @@ mod tests {
         assert_eq!(named("python3.12"), Path::new("python3.12"));
         assert!(named(".venv/bin/python").is_absolute() && named("./python").is_absolute());
         assert_eq!(JudgeOptions::new("x").interpreter().program, Path::new("python3"));
+    }
+
+    #[test]
+    fn modules_are_those_of_the_kernels_folder_and_of_the_repository() {
+        let repo = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(repo.path().join("k/deep")).unwrap();
+        std::fs::create_dir(repo.path().join(".git")).unwrap();
+        let mut options = JudgeOptions::new(repo.path().join("k"));
+        assert_eq!(options.interpreter().modules, [repo.path().join("k"), repo.path().to_owned()]);
+        options.kernel = Some(repo.path().join("k/deep/kernel.py"));
+        options.roots = vec!["/copy".into()];
+        assert_eq!(options.interpreter().modules, [repo.path().join("k/deep"), "/copy".into()]);
     }
 }

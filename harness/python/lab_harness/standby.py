@@ -182,7 +182,10 @@ class Standby:
         self._selector.register(connection, selectors.EVENT_READ, self._read)
 
     def _read(self, connection):
-        run = self._runs[connection]
+        run = self._runs.get(connection)
+        if run is None:
+            # Its worker was reaped by an event of the same round.
+            return
         try:
             content, descriptors, _, _ = socket.recv_fds(connection, LONGEST, DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
         except BlockingIOError:
@@ -266,6 +269,9 @@ class Standby:
         for other in (self._wake, self._woken, self._listening, *self._runs):
             os.close(other) if type(other) is int else other.close()
         os.environ.update(environment)
+        # As at the start of Python: the folders of this run's modules come before those of other packages.
+        folders = [folder for folder in environment.get("PYTHONPATH", "").split(":") if folder]
+        sys.path[:0] = [folder for folder in folders if folder not in sys.path]
         connection = process.take_socket()
         from .worker import server
 

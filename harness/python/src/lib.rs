@@ -6,7 +6,7 @@
 
 mod search_path;
 
-pub use search_path::{First, search_path};
+pub use search_path::{First, module_path, search_path, search_path_with};
 
 use std::fs;
 use std::io;

@@ -5,9 +5,12 @@ and exits with 1 if one failed.
 """
 
 import os
+import shutil
 import statistics
 import struct
+import subprocess
 import sys
+import tempfile
 import time
 import traceback
 
@@ -86,7 +89,8 @@ def check_speed(worker):
     """Right results and cheap turns: PyTorch, Triton, an autotuned Triton kernel, torch.compile."""
     sets = Axpy(worker, 4, 1 << 20)
     for name, source in (("torch", gpu_kernels.AXPY), ("triton", gpu_kernels.TRITON_AXPY),
-                         ("autotuned", gpu_kernels.AUTOTUNED), ("torch.compile", gpu_kernels.COMPILED)):
+                         ("autotuned", gpu_kernels.AUTOTUNED), ("torch.compile", gpu_kernels.COMPILED),
+                         ("graph break", gpu_kernels.BROKEN)):
         began = time.perf_counter()
         module = worker.load(source)
         loaded = time.perf_counter() - began
@@ -200,6 +204,15 @@ def check_streams(worker, pair):
     worker.breaches()
     replayed = pair.replay("reads_back", "graph")
     check("what cannot be recorded runs plainly and says why", pair.is_right() and "uncaptured" in replayed, replayed)
+    pair.replay("beside", "graph")
+    check("results that were computed beside the recording are wrong", not pair.is_right())
+    worker.breaches()
+    for submission in ("graph", "plain"):
+        worker.call("Reload", module=pair.module)
+        worker.breaches()
+        flush = [worker.buffer("flush", 64), POISONS[0]]
+        expect(f"work before the window, {submission}", "Crash", [elsewhere], pair.replay, "at_first", submission, flush)
+    worker.breaches()
     pair.launch("writes_nothing")
     worker.breaches()
     pair.launch("later")
@@ -231,6 +244,16 @@ def check_reload(worker, pair):
         pair.launch("finds_memory")
         found = struct.unpack("<f", worker.read(pair.y)[:4])[0]
         check(f"memory that PyTorch keeps is wiped, turn {turn}", found == 0, f"{found} words of the launch before")
+    for turn in range(2):
+        pair.launch("outlives")
+        found = struct.unpack("<f", worker.read(pair.y)[:4])[0]
+        check(f"a tensor that outlives its module is wiped, turn {turn}", found == 0, f"{found} words")
+        worker.call("Reload", module=pair.module)
+    table = Pair(worker, gpu_kernels.TABLE)
+    table.launch("f")
+    worker.call("Reload", module=pair.module)
+    table.launch("f")
+    check("another module's table is there after a reload", table.is_right())
     check("inputs keep their content", worker.read(pair.x) == floats(pair.values) and worker.breaches() == [])
 
 
@@ -288,6 +311,38 @@ def check_memory(worker):
     check("a reload frees it", True)
 
 
+def check_standby():
+    """A parent on standby with PyTorch and Triton: how fast its workers are, and that they can use the device."""
+    folder = tempfile.mkdtemp()
+    began = time.perf_counter()
+    path = os.path.join(folder, "standby")
+    standby = subprocess.Popen([sys.executable, "-m", "lab_harness.standby", path], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, env=dict(os.environ, PYTHONPATH=judge.PACKAGE))
+    try:
+        ready = standby.stdout.readline().decode().strip()
+        print(f"# standby ready after {time.perf_counter() - began:.2f} s: {ready}", flush=True)
+        for source, name in ((gpu_kernels.AXPY, "torch"), (gpu_kernels.TRITON_AXPY, "triton"),
+                             (gpu_kernels.TRITON_AXPY.replace("+ 1", "+ 1.0"), "a changed triton kernel")):
+            began = time.perf_counter()
+            worker = Worker("cuda", standby=path)
+            opened = time.perf_counter() - began
+            sets = Axpy(worker, 1, 1 << 16)
+            prepared = time.perf_counter() - began
+            module = worker.load(source)
+            replayed = sets.replay(module)
+            whole = time.perf_counter() - began
+            check(f"standby: {name}", sets.is_right() and "uncaptured" not in replayed and worker.breaches() == [],
+                  f"open after {opened:.2f} s, buffers {prepared:.2f} s, result {whole:.2f} s")
+            worker.kill()
+        check("standby goes on", standby.poll() is None)
+    except Exception:  # noqa: B902: the checks after this one go on
+        check("the checks of the standby run to their end", False, traceback.format_exc())
+    finally:
+        standby.stdin.close()
+        check("standby ends with its stdin", standby.wait(60) == 0)
+        shutil.rmtree(folder)
+
+
 def with_worker(*actions):
     """Runs checks with a worker of their own, and prints what the worker printed if one failed."""
     before = len(FAILED)
@@ -317,6 +372,7 @@ def main():
     check_patched()
     with_worker(check_faults)
     with_worker(check_memory)
+    check_standby()
     print(f"{len(FAILED)} failed" + "".join(f"\n  {name}" for name in FAILED))
     return 1 if FAILED else 0
 

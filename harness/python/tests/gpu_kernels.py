@@ -144,6 +144,29 @@ def finds_memory(x, y):
     y[0] = (found == 0x1234567).sum().float()
     found.fill_(0x1234567)
 
+def beside(x, y):
+    if not torch.cuda.is_current_stream_capturing():
+        return y.copy_(x) and None
+    with torch.cuda.stream(torch.cuda.Stream()):
+        kept.append(x * 1.0)
+    y.copy_(kept[-1])
+
+times = []
+
+def at_first(x, y):
+    times.append(1)
+    if len(times) == 1:
+        with torch.cuda.stream(torch.cuda.Stream()):
+            y.copy_(x)
+        raise ValueError("the first time")
+
+def outlives(x, y):
+    import builtins
+    known = builtins.__dict__.get("_known")
+    y.copy_(x)
+    y[0] = 0 if known is None else (known == 0x1234567).sum().float()
+    builtins._known = torch.full((1 << 18,), 0x1234567, dtype=torch.int32, device="cuda")
+
 def prints(x, y):
     print("correctness: pass")
     y.copy_(x)
@@ -223,4 +246,30 @@ def same(x, y):
 
 def kind(x, y):
     raise TypeError(str(x.dtype))
+"""
+
+# A module with a table, which a reload of another module must not spoil.
+TABLE = """
+import torch
+
+table = torch.arange(1 << 18, device="cuda")
+
+def f(x, y):
+    y.copy_(x + (table - torch.arange(1 << 18, device="cuda")).abs().max())
+"""
+
+# A graph break: the function goes on after it with globals of its own.
+BROKEN = """
+import torch
+
+scale = 2.0
+
+@torch.compile
+def formula(a, x):
+    wide = x * (scale / 2)
+    torch._dynamo.graph_break()
+    return a * wide + scale / 2
+
+def axpy(a, x, y, n):
+    y.copy_(formula(a, x))
 """

@@ -72,17 +72,90 @@ class Connection:
         return content
 
 
-class Worker:
-    """A worker process with an open device."""
+class Started:
+    """A worker that is a process of its own, as the judge starts it."""
 
-    def __init__(self, target="cpu", python=sys.executable, environment=None, under_tool=False, parent=None):
+    def __init__(self, connection, folder):
+        # In a group of its own.
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "lab_harness.worker"], stdin=connection, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=dict(os.environ, PYTHONPATH=PACKAGE), cwd=folder, start_new_session=True)
+        self.stdout, self.stderr, self.parent = self._process.stdout, self._process.stderr, os.getpid()
+
+    def end(self):
+        """Ends the process, if it runs."""
+        if self._process.poll() is None:
+            self._process.kill()
+
+    def wait(self):
+        """Waits for the end. Returns the exit code, or the negative number of a signal."""
+        return self._process.wait(PATIENCE)
+
+
+class Standby:
+    """A parent on standby that listens on `path`. It imports no PyTorch, which takes seconds and which no test needs."""
+
+    _CODE = ("import sys; from lab_harness import standby; standby.PACKAGES = ('numpy', 'ml_dtypes', 'no_such_package'); "
+             "sys.exit(standby.main(sys.argv[1:]))")
+
+    def __init__(self):
+        self._folder = tempfile.TemporaryDirectory(prefix="lab-standby-")
+        self.path = os.path.join(self._folder.name, "standby")
+        self.process = subprocess.Popen([sys.executable, "-c", self._CODE, self.path], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, env=dict(os.environ, PYTHONPATH=PACKAGE),
+                                        start_new_session=True)
+        self.ready = json.loads(self.process.stdout.readline())
+
+    def end(self):
+        """Ends the parent and all its workers."""
+        self.process.stdin.close()
+        self.process.stdout.close()
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(PATIENCE)
+        self._folder.cleanup()
+
+
+class Forked:
+    """A worker that a parent on standby forks."""
+
+    parent = None
+
+    def __init__(self, connection, path):
+        (out, out_end), (error, error_end) = os.pipe(), os.pipe()
+        self._control = socket.socket(socket.AF_UNIX)
+        self._control.settimeout(PATIENCE)
+        self._control.connect(path)
+        socket.send_fds(self._control, [b'{"run": "worker"}\n'], [connection.fileno(), out_end, error_end])
+        os.close(out_end)
+        os.close(error_end)
+        self._messages = self._control.makefile("rb")
+        self.process, self._status = json.loads(self._messages.readline())["started"], None
+        self.stdout, self.stderr = open(out, "rb"), open(error, "rb")
+
+    def end(self):
+        """Asks for the end of the worker."""
+        if self._status is None:
+            self._control.shutdown(socket.SHUT_WR)
+
+    def wait(self):
+        """Waits for the end. Returns the exit code, or the negative number of a signal."""
+        if self._status is None:
+            ended = json.loads(self._messages.readline())["ended"]
+            self._status = ended["code"] if "code" in ended else -ended["signal"]
+            self._messages.close()
+            self._control.close()
+        return self._status
+
+
+class Worker:
+    """A worker with an open device."""
+
+    def __init__(self, target="cpu", under_tool=False, parent=None, standby=None):
+        """`standby` is the socket of a parent on standby; without it the worker is a process of its own."""
         self.folder = tempfile.mkdtemp(prefix="lab-worker-")
         ours, theirs = socket.socketpair()
-        environment = dict(os.environ, PYTHONPATH=PACKAGE, **(environment or {}))
-        # In a group of its own, as the judge starts it.
-        self.process = subprocess.Popen(
-            [python, "-m", "lab_harness.worker"], stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env=environment, cwd=self.folder, start_new_session=True)
+        self.process = Forked(theirs, standby) if standby else Started(theirs, self.folder)
         theirs.close()
         self.connection, self.loaded = Connection(ours), 0
         self.printed, self._threads = {"stdout": b"", "stderr": b""}, []
@@ -91,7 +164,7 @@ class Worker:
             thread.start()
             self._threads.append(thread)
         sandbox = {"files": {"read": [], "write": []}, "for_foreign_tool": False}
-        opening = {"target": target, "parent": parent or os.getpid(), "under_tool": under_tool, "sandbox": sandbox}
+        opening = {"target": target, "parent": parent or self.process.parent, "under_tool": under_tool, "sandbox": sandbox}
         try:
             self.opened = self.call("Open", **opening)["Opened"]
         except (Refused, Ended):
@@ -145,9 +218,8 @@ class Worker:
     def kill(self):
         """Ends the worker. Its output is complete afterwards."""
         self.connection.socket.close()
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait(PATIENCE)
+        self.process.end()
+        self.process.wait()
         for thread in self._threads:
             thread.join(PATIENCE)
         self.process.stdout.close()
@@ -157,7 +229,7 @@ class Worker:
     def close(self):
         """Closes the connection, waits until the worker ends by itself, and returns its exit code."""
         self.connection.socket.close()
-        code = self.process.wait(PATIENCE)
+        code = self.process.wait()
         self.kill()
         return code
 

@@ -1,11 +1,11 @@
 """What a launch must not do on the cpu device, and what the worker finds: stores, cheats, files, processes."""
 
+import importlib.util
 import os
 import struct
 import tempfile
 import unittest
 
-from . import judge
 from .judge import floats
 from .worker_case import POISONS, X, WorkerCase
 
@@ -148,6 +148,32 @@ def f(x, y):
             self.worker.call("Reload", module=candidate)
 
 
+    @unittest.skipUnless(importlib.util.find_spec("torch"), "this Python has no PyTorch")
+    def test_what_pytorch_has_compiled_stays_compiled(self):
+        self.load("""import torch
+from torch._dynamo.utils import counters
+scale = 2.0
+state = []
+def helper(x):
+    return x * scale
+@torch.compile(backend="eager")
+def formula(x):
+    wide = helper(x)
+    torch._dynamo.graph_break()
+    return wide * torch.ones(1) * scale
+def f(x, y):
+    state.append(1)
+    y[...] = formula(torch.from_numpy(x.copy())).numpy()
+    y[0], y[1] = counters["stats"]["unique_graphs"], len(state)
+""")
+        first = self.launch()
+        graphs = struct.unpack("<4f", first)[0]
+        self.assertGreater(graphs, 0)
+        for _ in range(10):
+            self.worker.call("Reload", module=self.module)
+            self.assertEqual(self.launch(), floats(graphs, 1, 12, 16), "no graph is compiled, and the globals are new")
+
+
 class Processes(WorkerCase):
     def test_what_a_kernel_prints_goes_to_the_pipes_at_once(self):
         self.load("""import os, sys
@@ -250,9 +276,7 @@ class Files(WorkerCase):
                      "import subprocess; subprocess.run(['cat', F + '/reference.py'], stdout=-3)",
                      "os.system('cat ' + F + '/reference.py > /dev/null')"):
             with self.subTest(body):
-                self.worker.kill()
-                self.worker = judge.Worker()
-                self.addCleanup(self.worker.kill)
+                self.start()
                 self.assertIn("kernel.py: error: the kernel ", self.opens(body))
 
     def test_what_is_opened_while_the_source_is_loaded_is_told_at_the_first_launch(self):
@@ -267,6 +291,19 @@ def f(x, y):
     y[...] = x
 """)
         self.assertEqual(self.launch(), X)
+
+    def test_modules_of_the_search_path_may_lie_below_the_labs_folder_and_the_reference_may_not(self):
+        copy = os.path.join(self.folder, ".lab", "tree")
+        os.mkdir(copy)
+        for name, text in (("tiles.py", "SIZE = 4\n"), ("reference.py", "secret = 1\n")):
+            with open(os.path.join(copy, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        self.worker.kill()
+        self.worker = judge.Worker(environment={"PYTHONPATH": f"{judge.PACKAGE}:{copy}"})
+        self.addCleanup(self.worker.kill)
+        self.load("import tiles\ndef f(x, y):\n    assert tiles.SIZE == 4\n    y[...] = x\n")
+        self.assertEqual(self.launch(), X)
+        self.assertIn("opened", self.opens(f"open({copy + '/reference.py'!r}).close()"))
 
     def test_a_reference_may_open_itself(self):
         self.module = self.worker.load("def f(x, y):\n    open(__file__).close()\n    y[...] = x\n", name="reference.py")

@@ -119,25 +119,12 @@ class Run:
 
 
 @unittest.skipUnless(judge.has_numpy(), "this Python has no NumPy or no ml_dtypes")
-class Standby(unittest.TestCase):
+class OnStandby(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.path = os.path.join(folder.name, "standby")
-        # PyTorch is not imported: it takes seconds, and the workers of these tests use none.
-        code = "import sys; from lab_harness import standby; standby.PACKAGES = ('numpy', 'ml_dtypes', 'no_such_package'); " \
-               "sys.exit(standby.main(sys.argv[1:]))"
-        self.standby = subprocess.Popen([sys.executable, "-c", code, self.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        env=dict(os.environ, PYTHONPATH=judge.PACKAGE), start_new_session=True)
-        self.addCleanup(self.stop)
-        ready = json.loads(self.standby.stdout.readline())
-        self.assertEqual(sorted(ready["ready"]), ["ml_dtypes", "numpy"])
-
-    def stop(self):
-        self.standby.kill()
-        self.standby.wait(judge.PATIENCE)
-        self.standby.stdin.close()
-        self.standby.stdout.close()
+        started = judge.Standby()
+        self.addCleanup(started.end)
+        self.standby, self.path = started.process, started.path
+        self.assertEqual(sorted(started.ready["ready"]), ["ml_dtypes", "numpy"])
 
     def run_one(self, *args, **named):
         """Asks for a run, and closes it at the end of the test."""

@@ -36,7 +36,13 @@ class Requests(WorkerCase):
         self.assertRegex(info["name"], r"^cpu \(NumPy \d+\.\d+\.\d+, Python 3\.\d+\)$")
         self.assertTrue(info["emulated"])
         self.assertIn("None", worker.opened["sandbox"])
-        self.assertEqual(worker.close(), 0)
+
+    def test_a_worker_that_is_a_process_of_its_own_ends_with_the_connection(self):
+        self.worker = Worker()
+        self.addCleanup(self.worker.kill)
+        self.load(COPY)
+        self.assertEqual(self.launch(), X)
+        self.assertEqual(self.worker.close(), 0)
 
     def test_a_replay_runs_all_launches_and_flushes_before_them(self):
         self.load(COPY)
@@ -113,7 +119,7 @@ class Requests(WorkerCase):
                 self.assertIn(f"error: ValueError: {shown}\n", text)
 
     def test_a_worker_under_a_tool_leaves_new_memory_as_it_is(self):
-        worker = Worker(under_tool=True)
+        worker = Worker(under_tool=True, standby=self.standby.path)
         self.addCleanup(worker.kill)
         y = worker.buffer("y", 16)
         self.assertEqual(worker.read(y), bytes(16))
@@ -125,7 +131,7 @@ class Requests(WorkerCase):
     def test_a_device_that_is_not_there_is_named(self):
         for target, words in (("npu", "there is no device npu"), ("cuda:x", "there is no device cuda:x")):
             with self.assertRaises(judge.Refused) as refused:
-                Worker(target)
+                Worker(target, standby=self.standby.path)
             self.assertEqual(refused.exception.kind, "Lab")
             self.assertIn(words, refused.exception.text)
 

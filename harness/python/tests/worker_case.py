@@ -11,10 +11,19 @@ X = floats(1, 2, 3, 4)
 
 @unittest.skipUnless(judge.has_numpy(), "this Python has no NumPy or no ml_dtypes")
 class WorkerCase(unittest.TestCase):
-    """A test with a worker of its own."""
+    """A test with a worker of its own, which a parent on standby forks: to start a Python takes much longer."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.standby = judge.Standby()
+        cls.addClassCleanup(cls.standby.end)
 
     def setUp(self):
-        self.worker = Worker()
+        self.start()
+
+    def start(self):
+        """Starts a worker, which ends with the test."""
+        self.worker = Worker(standby=self.standby.path)
         self.addCleanup(self.worker.kill)
 
     def fails(self, kind, action, *args, **named):
@@ -45,4 +54,4 @@ class WorkerCase(unittest.TestCase):
         """Runs what ends the worker's process, and returns its exit status."""
         with self.assertRaises(Ended):
             action(*args)
-        return self.worker.process.wait(judge.PATIENCE)
+        return self.worker.process.wait()

@@ -80,6 +80,8 @@ struct HeldOutReport {
     sealed_runs: Option<u32>,
     objective: Option<Measure>,
     judged_workloads: Option<JudgedWorkloads>,
+    /// In words; `None` unless the check came out *mixed*.
+    slower_workloads: Option<String>,
     caveats: Vec<String>,
 }
 
@@ -146,6 +148,7 @@ impl From<&HeldOut> for HeldOutReport {
             sealed_runs: check.sealed_runs,
             objective: check.measured.map(|figures| figures.objective),
             judged_workloads: check.judged_workloads(),
+            slower_workloads: check.mixed.clone(),
             caveats: check.caveats.clone(),
         }
     }

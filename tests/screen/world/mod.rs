@@ -317,9 +317,9 @@ impl World {
                     let themes = themes(&self.model.appearance.settings);
                     self.answers.push_back(Event::Settings(SettingsReply::Themes(themes)));
                 }
-                Effect::Highlight(HighlightRequest { which, text }) => {
+                Effect::Highlight(HighlightRequest { which, language, text }) => {
                     let text: Arc<[u8]> = text.into();
-                    let colours = highlighter().highlight(&text, &mut HighlightCache::default());
+                    let colours = highlighter().highlight(&text, &mut HighlightCache::new(language));
                     self.answers.push_back(Event::Highlighted(HighlightReply { which, text, colours }));
                 }
                 other => self.asked.push(format!("{other:?}")),

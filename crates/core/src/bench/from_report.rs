@@ -6,17 +6,14 @@ use lab_protocol::report::workloads::{self, Words, Workload};
 use lab_protocol::report::{Report, first_word, number};
 use std::collections::HashMap;
 
-/// Most workloads of a run that are recorded.
-pub const MOST_WORKLOADS: usize = 4096;
-
-/// The workloads of a run, in the order of their lines. A run without such lines has one workload, named `whole`. A kernel that
+/// The workloads of a run, in the order of their lines; of at most [`workloads::MOST`], as everywhere. A run without such lines has one workload, named `whole`. A kernel that
 /// does not build has none: nobody looked at them.
 pub fn workloads(report: &Report, verdict: &Verdict, whole: &str) -> Vec<WorkloadRun> {
     if verdict.build_failed {
         return Vec::new();
     }
     let mut rows: Vec<WorkloadRun> = Vec::new();
-    for words in report.workloads().iter().take(MOST_WORKLOADS) {
+    for words in report.workloads().iter().take(workloads::MOST) {
         rows.push(row(words, verdict, whole));
     }
     if rows.is_empty() {

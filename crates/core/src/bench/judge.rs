@@ -9,6 +9,7 @@ use crate::run::Ending;
 use crate::run::verdict::{self, Facts, Outcome, Verdict};
 use crate::runner::follow::Follow;
 use crate::runner::process::{self, Control, Limits, RunningProcess};
+use crate::runner::python_package;
 use crate::runner::spec::{RunSpec, withheld};
 use anyhow::Result;
 use jiff::Timestamp;
@@ -157,10 +158,14 @@ impl Judged<'_> {
 
     fn start(&self, open: &OpenBench, follow: &mut Follow) -> io::Result<RunningProcess> {
         let (project, spec, tree) = (self.project, self.spec, open.tree());
-        if let Some(line) = &project.config.harness {
+        if let Some(line) = &project.harness_line() {
             // The folder exists, as that of a run would: the harness may write into it.
             project.files().create_dir_all(&tree)?;
-            return process::start(spec.external(project, line, &tree, None), Stdio::null());
+            let mut command = spec.external(project, line, &tree, None);
+            let package = tree.join("python");
+            python_package::write(&project.files(), &package)?;
+            command.env("PYTHONPATH", python_package::search_path(&package));
+            return process::start(command, Stdio::null());
         }
         if let Some(text) = withheld(project) {
             follow.say(&text);

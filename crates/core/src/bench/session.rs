@@ -130,7 +130,7 @@ impl<'a> Session<'a> {
     pub fn begin(project: &'a Project, spec: RunSpec, request: &BenchRequest) -> Result<Self, NotBenched> {
         let inputs = execute::inputs_of(project, &spec)?;
         if project.external() && request.gives_discipline() {
-            let line = project.config.harness.as_deref().unwrap_or_default();
+            let line = project.config.harness.as_ref().map(ToString::to_string).unwrap_or_default();
             return Err(NotBenched::Refused(format!(
                 "this kernel is judged by `{line}`, which has a discipline of its own: leave --warm-up, --iterations and \
                  --trials out"
@@ -197,7 +197,7 @@ fn begun(
     let (start, open) = store.create(|id| BenchStart {
         origin: own_origin(),
         inputs: inputs.files(),
-        command: project.config.harness.clone().unwrap_or_else(|| "built-in".to_owned()),
+        command: project.config.harness.as_ref().map_or_else(|| "built-in".to_owned(), ToString::to_string),
         target: spec.target(project),
         discipline: (!project.external()).then(|| request.discipline(Discipline::default())),
         runs: request.runs.unwrap_or(RUNS),

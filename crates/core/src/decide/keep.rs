@@ -9,6 +9,7 @@ use super::policy::{Keep, allowed};
 use super::step::Step;
 use super::{Decided, Locked, Refusal, begin, judged_bytes, no, pick, refusals, require_subject, snapshot};
 use crate::disk::space;
+use crate::history::tested;
 use crate::inputs::{self, Inputs, KernelError};
 use crate::message::{Message, TrailerKey};
 use crate::project::Project;
@@ -20,6 +21,7 @@ use crate::run::record::{HeldOut, Record, SealedFigures};
 use crate::runner::held_out;
 use crate::store::RunIndex;
 use crate::text::figures;
+use lab_protocol::report::Measure;
 use std::path::Path;
 use std::result::Result as StdResult;
 
@@ -139,12 +141,14 @@ fn rule_files(inputs: &Inputs, rules: &Rules) -> Vec<ChangedFile> {
     rules.first.iter().map(|path| (path.clone(), bytes(path))).filter(|(_, bytes)| bytes.is_some()).collect()
 }
 
-/// The commit's message, with what the sealed runs measured.
+/// The commit's message, with what the sealed runs measured, and how many workloads the check judged.
 fn with_sealed(message: &Message, record: &Record) -> Message {
     let key = TrailerKey::Other("Sealed".to_owned());
+    let message = message.clone();
+    let message = message.with_changed(&TrailerKey::Tested, |text| tested::with_check(text, record));
     match record.held_out.as_ref().filter(|held_out| held_out.measured.is_some()) {
-        Some(held_out) => message.clone().with_default(key, &in_words(held_out)),
-        None => message.clone(),
+        Some(held_out) => message.with_default(key, &in_words(held_out)),
+        None => message,
     }
 }
 
@@ -164,9 +168,11 @@ fn in_words(held_out: &HeldOut) -> String {
         1 => "1 sealed run".to_owned(),
         runs => format!("{runs} sealed runs"),
     };
-    if let Some(SealedFigures { objective, change, .. }) = &held_out.measured {
-        text.push_str(&format!(", {}", figures::figure(objective.value)));
-        if let Some((low, high)) = objective.low.zip(objective.high) {
+    if let Some(sealed @ SealedFigures { chosen, change, .. }) = &held_out.measured {
+        let Measure { value, low, high } = sealed.shown();
+        text.push_str(&format!(", {}", figures::figure(value)));
+        text.extend(chosen.map(|chosen| format!(" {}", chosen.of.objective().unit())));
+        if let Some((low, high)) = low.zip(high) {
             text.push_str(&format!(" ({} … {})", figures::figure(low), figures::figure(high)));
         }
         text.extend(change.map(|change| format!(", {change} vs {}", change.against())));

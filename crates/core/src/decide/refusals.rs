@@ -7,7 +7,7 @@
 //!
 //! The events stand in `.lab/refusals.jsonl` and in the records of their runs: deleting one of the two forgets nothing.
 
-use crate::inputs::{Inputs, tokens};
+use crate::inputs::Inputs;
 use crate::project::Project;
 use crate::run::RunId;
 use crate::run::experiment::Status;
@@ -66,7 +66,7 @@ pub(super) fn sealed_runs(project: &Project, index: &RunIndex, inputs: &Inputs) 
         sealed_runs: 0,
         kernel: project.kernel_name.clone(),
         problem: problem(&inputs.files()),
-        tokens: Some(tokens::hash(inputs.kernel())),
+        tokens: Some(inputs.tokens()),
         at: (Timestamp::MAX, 0),
     };
     if is_refused(&events, &candidate) { AFTER_A_REFUSAL } else { 1 }

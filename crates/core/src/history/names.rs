@@ -90,7 +90,7 @@ fn own_run(
         return Ok(Some(format!(
             "run {run} of this repository, of {}: no commit holds its bytes, they are in {}",
             record.start.kernel,
-            index.store().folder(run).join("kernel.cu").display()
+            index.store().kernel(run).display()
         )));
     };
     // Of a run that was decided twice the last decision counts.

@@ -5,8 +5,9 @@ use crate::ledger::{self, Line};
 use crate::objective::Objective;
 use crate::project::Project;
 use crate::repo::{Notes, Repo};
-use crate::run::experiment::{Experiment, Status};
-use crate::run::record::Record;
+use crate::run::chosen::ChosenMeasure;
+use crate::run::experiment::{Experiment, Measured, Status};
+use crate::run::record::{HeldOut, Record};
 use crate::run::verdict::{Figure, Outcome};
 use crate::store::RunIndex;
 use crate::text::figures;
@@ -58,7 +59,11 @@ pub fn tested_beside(record: &Record, config: &Config, best: impl FnOnce() -> Op
         }
         parts.extend(verdict.change.map(|change| format!("{change} vs {}", change.against())));
         parts.extend(verdict.slower_workloads());
-        parts.extend(best().map(|best| beside_best(measure.value, &best, config.goal)));
+        let measured = Measured::from(verdict);
+        if let Some(Measure { value, .. }) = measured.shown() {
+            let goal = measured.chosen.map_or(config.goal, |chosen| chosen.of.goal());
+            parts.extend(best().map(|best| beside_best(value, &best, goal)));
+        }
     }
     if verdict.emulated {
         parts.push("times not measured on a GPU".to_owned());
@@ -69,49 +74,73 @@ pub fn tested_beside(record: &Record, config: &Config, best: impl FnOnce() -> Op
     parts.join(", ")
 }
 
-/// The best kept result of a kernel on a device: the objective in its row, and the short id of its commit.
+/// The text with how many workloads the check before a keep judged beside how many the run judged, if these were fewer. The text was
+/// made before the check, and its author may have changed it.
+pub fn with_check(tested: &str, record: &Record) -> String {
+    let verdict = record.verdict.as_ref();
+    let some = verdict.and_then(|verdict| verdict.judged).filter(|judged| judged.judged < judged.of);
+    let checked = record.held_out.as_ref().and_then(HeldOut::judged_workloads);
+    match some.zip(checked).filter(|(some, all)| all.judged > some.judged) {
+        Some((some, all)) => {
+            let some = some.to_string();
+            let both = format!("{some} and {} of {} checked before the keep", all.judged, all.of);
+            tested.replacen(&some, &both, 1)
+        }
+        None => tested.to_owned(),
+    }
+}
+
+/// The best kept result of a kernel on a device: the figure that is shown, and the short id of its commit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Best {
     pub value: f64,
     pub commit: String,
 }
 
-/// How many workloads the run judged, if it left some to later occasions. Only results over as many are compared.
-fn part(record: &Record) -> Option<usize> {
-    record.verdict.as_ref().and_then(|verdict| verdict.judged?.part())
+/// What results must have in common to be compared: how many workloads were judged, if some were left to later occasions, and which
+/// measure the problem chose.
+type Alike = (Option<usize>, Option<ChosenMeasure>);
+
+fn alike(measured: &Measured) -> Alike {
+    (measured.part, measured.chosen.map(|chosen| chosen.of))
+}
+
+fn alike_of(record: &Record) -> Alike {
+    record.verdict.as_ref().map(|verdict| alike(&verdict.into())).unwrap_or_default()
 }
 
 /// Finds the best kept result among experiments; `None` if nothing was kept.
 fn best(record: &Record, history: &[Experiment], goal: Goal) -> Option<Best> {
-    let part = part(record);
+    let of_record = alike_of(record);
+    let goal = of_record.1.map_or(goal, ChosenMeasure::goal);
     let comparable = |e: &&Experiment| {
         e.row.status == Status::Keep
             && !e.emulated
             && e.run != Some(record.start.id)
             && e.kernel.as_ref() == Some(&record.start.kernel)
             && e.device == record.device
-            && e.measured.part == part
-            && e.row.throughput_sps > 0.0
+            && alike(&e.measured) == of_record
     };
-    let kept = history.iter().filter(comparable);
-    let best =
-        kept.reduce(|a, b| if goal.prefers(b.row.throughput_sps, a.row.throughput_sps) { b } else { a })?;
-    Some(Best { value: best.row.throughput_sps, commit: best.row.commit.clone() })
+    let figures = history.iter().filter(comparable).filter_map(|e| Some((e.figure()?, e)));
+    let positive = figures.filter(|(value, _)| *value > 0.0);
+    let (value, best) = positive.reduce(|a, b| if goal.prefers(b.0, a.0) { b } else { a })?;
+    Some(Best { value, commit: best.row.commit.clone() })
 }
 
 /// Finds the best kept result in results.tsv. It reads the records only of the rows that are better than the best so far,
 /// from the newest row on: of 10,000 rows these are few.
 pub fn best_in_ledger(repo: &Repo, project: &Project, index: &mut RunIndex, record: &Record) -> Option<Best> {
-    let goal = project.config.goal;
+    let of_record = alike_of(record);
+    let goal = of_record.1.map_or(project.config.goal, ChosenMeasure::goal);
     let text = ledger::read_text(&ledger::path(project, false)).ok()?;
     let lines: Vec<Line> = ledger::lines(&text).collect();
     let notes = Notes::of(repo);
-    let part = part(record);
     let mut best: Option<Best> = None;
     for line in lines.iter().rev() {
         let Some(value) = line.kept().filter(|value| *value > 0.0) else { continue };
-        // Of equal ones the oldest counts.
-        if best.as_ref().is_some_and(|best| goal.prefers(best.value, value)) {
+        // Of equal ones the oldest counts. A row has not the figure that a problem chose.
+        let is_worse = |value| best.as_ref().is_some_and(|best| goal.prefers(best.value, value));
+        if of_record.1.is_none() && is_worse(value) {
             continue;
         }
         let Ok(row) = line.row() else { continue };
@@ -121,14 +150,15 @@ pub fn best_in_ledger(repo: &Repo, project: &Project, index: &mut RunIndex, reco
             index.read_notes(&notes, std::iter::once(row.commit.as_str()));
         }
         let summary = run.map_or_else(|| index.summary_in_note(&row.commit), |run| index.summary(run));
-        let is_of_kernel = summary.is_some_and(|summary| {
-            let own = summary.verdict.and_then(|verdict| verdict.measured().part);
+        let comparable = summary.filter(|summary| {
             summary.kernel == record.start.kernel
                 && summary.device == record.device
                 && !summary.emulated()
-                && own == part
+                && alike(&summary.measured()) == of_record
         });
-        if is_of_kernel && run != Some(record.start.id) {
+        let Some(summary) = comparable.filter(|_| run != Some(record.start.id)) else { continue };
+        let value = summary.measured().chosen.map_or(value, |chosen| chosen.measure.value);
+        if !is_worse(value) {
             best = Some(Best { value, commit: row.commit });
         }
     }
@@ -152,6 +182,7 @@ fn plain(value: f64) -> String {
 mod tests {
     use super::*;
     use crate::run::RunId;
+    use crate::run::chosen::Chosen;
     use crate::run::experiment::{Correctness, Row};
     use crate::run::verdict::{Change, Verdict};
     use crate::store::run_store::tests::record;
@@ -189,6 +220,49 @@ mod tests {
         };
         assert!(said(3).contains("2 of 2 gates, 3 of 54 workloads judged, "), "{}", said(3));
         assert!(!said(54).contains("workloads judged"));
+    }
+
+    #[test]
+    fn a_kept_run_says_how_many_workloads_were_checked_before_the_keep() {
+        let judged = |judged| Some(JudgedWorkloads { judged, of: 50, when: When::Save });
+        let mut record = with(|verdict| verdict.judged = judged(8));
+        record.held_out = Some(HeldOut {
+            checked: jiff::Timestamp::UNIX_EPOCH,
+            outcome: Outcome::Pass,
+            why: String::new(),
+            results: vec![("workloads".into(), "50 of=50 when=keep".into())],
+            sealed_runs: Some(1),
+            measured: None,
+            mixed: None,
+            caveats: Vec::new(),
+            tokens: None,
+        });
+        let before = tested(&record, &[], &Config::default());
+        assert!(before.contains(", 8 of 50 workloads judged, "), "{before}");
+        let said = with_check(&before, &record);
+        assert!(said.contains(", 8 of 50 workloads judged and 50 of 50 checked before the keep, "), "{said}");
+        assert_eq!(with_check("by hand", &record), "by hand");
+        record.verdict.iter_mut().for_each(|verdict| verdict.judged = judged(50));
+        assert_eq!(with_check(&before, &record), before);
+    }
+
+    #[test]
+    fn the_best_is_of_the_measure_that_the_problem_chose() {
+        let chosen =
+            |value| Chosen { of: ChosenMeasure::Time, measure: Measure { value, low: None, high: None } };
+        let record = with(|v| {
+            let measure = Measure { value: 6.0, low: None, high: None };
+            v.chosen = Some(Figure { objective: Objective::KernelTime, measure, aggregate: None });
+        });
+        let mut of_time = kept("aaaaaaa", 1.0);
+        of_time.measured.chosen = Some(chosen(5.0));
+        // More samples per second, and no time that the problem chose.
+        let of_samples = kept("bbbbbbb", 1e9);
+        let said = |history: &[Experiment]| tested(&record, history, &Config::default());
+        assert!(said(&[of_time.clone(), of_samples.clone()]).ends_with(", +20.0 % vs best (aaaaaaa)"));
+        of_time.measured.chosen = Some(chosen(7.0));
+        assert!(said(&[of_time, of_samples.clone()]).ends_with(", best so far"));
+        assert!(!said(&[of_samples]).contains("best"));
     }
 
     fn kept(commit: &str, value: f64) -> Experiment {

@@ -1,10 +1,34 @@
 //! A hash of a source's tokens: the same for sources that differ only in comments and blanks.
 
+use super::python::{self, Token};
+use lab_protocol::Language;
+
 /// Returns the hash, in hex.
-pub(crate) fn hash(source: &[u8]) -> String {
-    let mut hash = blake3::Hasher::new();
+pub(super) fn hash(source: &[u8], language: Language) -> String {
     let text = String::from_utf8_lossy(source);
-    let mut rest = text.as_ref();
+    match language {
+        Language::Cuda => of_cuda(&text),
+        Language::Python => of_python(&text),
+    }
+}
+
+/// Lines and their indentation count in Python.
+fn of_python(text: &str) -> String {
+    let mut hash = blake3::Hasher::new();
+    for token in python::tokens(text) {
+        match token {
+            Token::Word(text) | Token::Text(text) | Token::Quote(text) => hash.update(text.as_bytes()),
+            Token::Sign(sign) => hash.update(sign.encode_utf8(&mut [0; 4]).as_bytes()),
+            Token::Line(indent) => hash.update(b"\n").update(indent.as_bytes()),
+        };
+        hash.update(b"\0");
+    }
+    hash.finalize().to_hex().to_string()
+}
+
+fn of_cuda(text: &str) -> String {
+    let mut hash = blake3::Hasher::new();
+    let mut rest = text;
     while !rest.is_empty() {
         let (token, after) = next(rest);
         if let Some(token) = token {
@@ -59,8 +83,34 @@ fn end_of_literal(text: &str, quote: char) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::hash;
+    use lab_protocol::Language;
     use proptest::prelude::*;
+
+    fn hash(source: &[u8]) -> String {
+        super::hash(source, Language::Cuda)
+    }
+
+    fn of_python(source: &str) -> String {
+        super::hash(source.as_bytes(), Language::Python)
+    }
+
+    #[test]
+    fn lines_and_indentation_count_in_python() {
+        let source = "if a:\n    b = c // 2  # half\nd = [1,\n  2]\n";
+        for same in
+            ["if a: # x\n\n    b = c//2\n  # y\nd = [1, 2]", "if a:\n    b = c \\\n  // 2\nd = [1,\n\n2]\n\n"]
+        {
+            assert_eq!(of_python(same), of_python(source), "{same}");
+        }
+        for other in [
+            "if a:\n    b = c // 3\nd = [1, 2]\n",
+            "if a:\n    b = c // 2\n    d = [1, 2]\n",
+            "if a:\n    b = c\n    // 2\nd = [1, 2]\n",
+            "if a:\n    b = c // 2\nd = [1, '2']\n",
+        ] {
+            assert_ne!(of_python(other), of_python(source), "{other}");
+        }
+    }
 
     #[test]
     fn comments_and_blanks_make_no_difference_and_everything_else_does() {
@@ -87,6 +137,7 @@ mod tests {
         #[test]
         fn every_text_has_a_hash(text in any::<Vec<u8>>()) {
             prop_assert_eq!(hash(&text).len(), 64);
+            prop_assert_eq!(super::hash(&text, Language::Python).len(), 64);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The kernels of a work tree, for people who choose one.
 
-use super::sources_in;
+use super::kernel_file::{NAMES, sources_in};
 use crate::config::{Config, FILE};
 use crate::text::glob;
 use std::fs;
@@ -87,8 +87,8 @@ impl KernelList<'_> {
         if any { wanted } else { !folders().any(|name| TESTS.contains(&name)) }
     }
 
-    /// The paths of the kernels, relative to the work tree, sorted: each `kernel.cu`, and in a folder with a `problem.toml` the
-    /// other .cu files if there is no kernel.cu. Hidden folders, links and other git repositories are left out.
+    /// The paths of the kernels, relative to the work tree, sorted: each `kernel.cu` and `kernel.py`, and in a folder with a
+    /// `problem.toml` the other .cu files if there is neither. Hidden folders, links and other git repositories are left out.
     pub fn find(&self) -> Vec<String> {
         let mut found = Vec::new();
         let mut folders = vec![(self.root.to_owned(), 0)];
@@ -98,7 +98,7 @@ impl KernelList<'_> {
             if searched > FOLDERS {
                 break;
             }
-            let (mut has_kernel, mut has_problem) = (false, false);
+            let (mut kernels, mut has_problem) = (Vec::new(), false);
             for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
                 let (Ok(kind), name) = (entry.file_type(), entry.file_name()) else { continue };
                 let Some(name) = name.to_str() else { continue };
@@ -109,12 +109,12 @@ impl KernelList<'_> {
                         folders.push((path, depth + 1));
                     }
                 } else if kind.is_file() {
-                    has_kernel |= name == "kernel.cu";
+                    kernels.extend(NAMES.contains(&name).then(|| entry.path()));
                     has_problem |= name == "problem.toml";
                 }
             }
-            if has_kernel {
-                found.push(folder.join("kernel.cu"));
+            if !kernels.is_empty() {
+                found.append(&mut kernels);
             } else if has_problem {
                 let is_file = |path: &std::path::PathBuf| path.symlink_metadata().is_ok_and(|m| m.is_file());
                 found.extend(sources_in(&folder).into_iter().filter(is_file));
@@ -132,7 +132,15 @@ impl KernelList<'_> {
 /// Most kernels that a message lists.
 const LISTED: usize = 30;
 
-/// The kernels below `root` as lines for a message, empty if there is none. A `kernel.cu` is shown by its folder, which a
+/// The folder of a kernel, if a command may name the kernel by its folder: no other kernel of `names` is in it.
+fn only_of_folder<'a>(name: &'a str, names: &[String]) -> Option<&'a str> {
+    let (folder, file) = name.rsplit_once('/').filter(|(_, file)| NAMES.contains(file))?;
+    let is_other =
+        |other: &str| other != file && names.iter().any(|name| *name == format!("{folder}/{other}"));
+    (!NAMES.iter().any(|other| is_other(other))).then_some(folder)
+}
+
+/// The kernels below `root` as lines for a message, empty if there is none. A kernel is shown by its folder, which a
 /// command takes too.
 pub(super) fn listed(root: &Path, folder: &Path) -> String {
     let names = KernelList::of(root, folder).find();
@@ -141,7 +149,7 @@ pub(super) fn listed(root: &Path, folder: &Path) -> String {
     }
     let mut text = String::from("\nThe kernels of this repository:");
     for name in names.iter().take(LISTED) {
-        let shown = name.strip_suffix("/kernel.cu").unwrap_or(name);
+        let shown = only_of_folder(name, &names).unwrap_or(name);
         text += &format!("\n  {}", crate::text::shell::quote(shown));
     }
     if names.len() > LISTED {
@@ -187,6 +195,21 @@ mod tests {
         assert_eq!(list.find(), ["1/2/3/4/5/6/7/8/kernel.cu", "a/kernel.cu", "b/fast.cu", "kernel.cu"]);
         let listed = listed(root, root);
         assert!(listed.contains("\n  a\n  b/fast.cu\n  kernel.cu\n"), "{listed}");
+    }
+
+    #[test]
+    fn a_folder_may_hold_a_kernel_in_each_language() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path();
+        for file in
+            ["a/kernel.py", "a/reference.py", "b/kernel.cu", "b/kernel.py", "c/problem.toml", "c/peer.py"]
+        {
+            write(root, file, "");
+        }
+        assert_eq!(KernelList::of(root, root).find(), ["a/kernel.py", "b/kernel.cu", "b/kernel.py"]);
+        // Where one folder holds two kernels, its name means none of them.
+        let listed = listed(root, root);
+        assert!(listed.contains("\n  a\n  b/kernel.cu\n  b/kernel.py\n"), "{listed}");
     }
 
     fn write(root: &Path, file: &str, text: &str) {

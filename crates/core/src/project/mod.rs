@@ -1,18 +1,23 @@
 //! A project: a git work tree, its lab.toml, and one kernel.
 
 pub mod compile_paths;
+pub mod kernel_file;
 pub mod kernels;
 pub mod new_problem;
+pub mod python;
 pub mod screen_lock;
 pub mod trust;
 mod work_tree;
 
 pub use work_tree::{cannot_open, work_tree};
 
-use crate::config::Config;
+use crate::config::{Config, Harness};
+use crate::project::kernel_file::{FolderKernel, NAMES, sources_in};
+use crate::project::python::Interpreter;
 use crate::project::trust::TrustMark;
 use crate::text::shell::quote;
 use anyhow::{Context, Result, anyhow, bail};
+use lab_protocol::Language;
 use lab_system::root::Root;
 use std::path::{Path, PathBuf};
 
@@ -34,7 +39,7 @@ pub struct Project {
     pub kernel: PathBuf,
     /// Path of the kernel relative to `root`, with `/`.
     pub kernel_name: String,
-    /// The folder of the kernel. The built-in harness reads problem.toml and reference.cu in it.
+    /// The folder of the kernel. The built-in harness reads problem.toml and the reference in it.
     pub problem_dir: PathBuf,
     pub config: Config,
     /// Names the trust in this folder and in lab.toml as it was read for `config`.
@@ -46,7 +51,7 @@ pub struct Project {
 
 impl Project {
     /// Opens the project that the folder `from` lies in. `kernel` goes before lab.toml; it is a file, or a folder with a
-    /// kernel.cu. Errors say what to do.
+    /// kernel.cu or a kernel.py. Errors say what to do.
     pub fn open(from: &Path, kernel: Option<&Path>) -> Result<Project> {
         let from = from.canonicalize().with_context(|| format!("cannot open {}", from.display()))?;
         let given = kernel.map(|path| from.join(path));
@@ -69,13 +74,18 @@ impl Project {
         };
         let home =
             config_file.as_deref().and_then(Path::parent).map_or_else(|| root.clone(), Path::to_path_buf);
+        let named = config.kernel.as_ref().map(|named| home.join(named));
         let wanted = match given {
-            Some(path) if path.is_dir() => path.join("kernel.cu"),
+            Some(path) if path.is_dir() => {
+                let shown = kernel.unwrap_or(Path::new(""));
+                of_folder(&path, shown, &root, named.as_deref())?
+            }
             Some(path) => path,
-            None => default_kernel(&from, &home, &root, &config)?,
+            None => default_kernel(&from, &home, &root, named)?,
         };
-        let argument = argument(&from, kernel);
+        let given = kernel;
         let kernel = canonical(&wanted)?;
+        let argument = argument(&from, given, &kernel);
         let Ok(inside) = kernel.strip_prefix(&root) else {
             bail!("{} lies outside the git work tree {}", wanted.display(), root.display());
         };
@@ -108,6 +118,11 @@ impl Project {
             .or_else(|why| Project::open(from, Some(Path::new("kernel.cu"))).map_err(|_| why))
     }
 
+    /// The language that the kernel is written in.
+    pub fn language(&self) -> Language {
+        Language::of(&self.kernel)
+    }
+
     /// The kernel's name on the screen: that of its folder.
     pub fn name(&self) -> String {
         let folder = self.problem_dir.file_name().unwrap_or(self.problem_dir.as_os_str());
@@ -121,7 +136,18 @@ impl Project {
         key
     }
 
-    /// Whether the harness is a command in lab.toml.
+    /// The command line for `sh -c` that runs the user's own harness, in `home`. `None` for the built-in harness.
+    pub fn harness_line(&self) -> Option<String> {
+        Some(match self.config.harness.as_ref()? {
+            Harness::Command(line) => line.clone(),
+            Harness::Python { python } => {
+                let program = Interpreter::of(self).program;
+                format!("exec {} {}", quote(&program.to_string_lossy()), quote(python))
+            }
+        })
+    }
+
+    /// Whether lab.toml names a harness of the user's own.
     pub fn external(&self) -> bool {
         self.config.harness.is_some()
     }
@@ -149,39 +175,69 @@ fn canonical(path: &Path) -> Result<PathBuf> {
     Ok(existing_folder(path.parent().unwrap_or(path))?.join(name))
 }
 
+/// The kernel of a folder. `named` is the one that lab.toml names; `shown` is the folder's path in messages. Where the
+/// folder holds no kernel, the one that HEAD holds there is meant, else a kernel.cu that is not there yet.
+fn of_folder(folder: &Path, shown: &Path, root: &Path, named: Option<&Path>) -> Result<PathBuf> {
+    match kernel_file::in_folder(folder) {
+        FolderKernel::One(only) => Ok(only),
+        FolderKernel::Both => {
+            let is_named = |file: &PathBuf| {
+                named.is_some_and(|named| {
+                    canonical(named).is_ok_and(|n| canonical(file).is_ok_and(|f| f == n))
+                })
+            };
+            let of_config = NAMES.iter().map(|name| folder.join(name)).find(is_named);
+            of_config.with_context(|| kernel_file::both(shown))
+        }
+        FolderKernel::None => {
+            let [cuda, python] = NAMES.map(|name| folder.join(name));
+            let held = |file: &Path| {
+                let file = canonical(file).ok();
+                file.as_deref()
+                    .and_then(|file| file.strip_prefix(root).ok())
+                    .is_some_and(|f| work_tree::head_holds(root, f))
+            };
+            Ok(if !held(&cuda) && held(&python) { python } else { cuda })
+        }
+    }
+}
+
 /// The kernel of a command that names none: that of the current folder, if the folder lies below lab.toml's and has a
 /// kernel of its own; else the one that lab.toml names; else the only one that is found.
-fn default_kernel(from: &Path, home: &Path, root: &Path, config: &Config) -> Result<PathBuf> {
-    let own = || ["kernel.cu", "problem.toml"].iter().any(|name| from.join(name).symlink_metadata().is_ok());
-    match &config.kernel {
-        Some(_) if from != home && own() => Ok(from.join("kernel.cu")),
-        Some(named) => Ok(home.join(named)),
+fn default_kernel(from: &Path, home: &Path, root: &Path, named: Option<PathBuf>) -> Result<PathBuf> {
+    let own = || NAMES.iter().chain(&["problem.toml"]).any(|name| from.join(name).symlink_metadata().is_ok());
+    match named {
+        Some(named) if from != home && own() => of_folder(from, Path::new(""), root, Some(&named)),
+        Some(named) => Ok(named),
         None => only_kernel(from, home, root),
     }
 }
 
-/// See [`Project::argument`].
-fn argument(from: &Path, given: Option<&Path>) -> String {
+/// See [`Project::argument`]. `kernel` is what `given` means.
+fn argument(from: &Path, given: Option<&Path>, kernel: &Path) -> String {
     let Some(given) = given else { return String::new() };
-    let file = if from.join(given).is_dir() { given.join("kernel.cu") } else { given.to_owned() };
-    let meant =
-        Project::open(from, None).is_ok_and(|p| canonical(&from.join(file)).is_ok_and(|k| k == p.kernel));
+    let meant = Project::open(from, None).is_ok_and(|project| project.kernel == kernel);
     if meant { String::new() } else { format!(" {}", quote(&given.to_string_lossy())) }
 }
 
-/// The kernel that nobody named: kernel.cu here or beside lab.toml, or the only .cu file here.
+/// The kernel that nobody named: kernel.cu or kernel.py here or beside lab.toml, or the only .cu file here.
 fn only_kernel(from: &Path, home: &Path, root: &Path) -> Result<PathBuf> {
     for folder in [from, home] {
-        let usual = folder.join("kernel.cu");
-        if usual.symlink_metadata().is_ok() {
-            return Ok(usual);
+        match kernel_file::in_folder(folder) {
+            FolderKernel::One(only) => return Ok(only),
+            FolderKernel::Both => {
+                let shown = if folder == from { Path::new("") } else { folder };
+                bail!("{}", kernel_file::both(shown))
+            }
+            FolderKernel::None => {}
         }
     }
     let kernels = sources_in(from);
     match kernels.as_slice() {
         [only] => Ok(only.clone()),
         [] => bail!(
-            "no kernel.cu in {}: name one in the command (`path/to/kernel.cu`), or write `kernel = \"…\"` into lab.toml{}",
+            "no kernel.cu and no kernel.py in {}: name one in the command (`path/to/kernel.cu`), or write `kernel = \"…\"` into \
+             lab.toml{}",
             from.display(),
             kernels::listed(root, from)
         ),
@@ -196,16 +252,4 @@ fn only_kernel(from: &Path, home: &Path, root: &Path) -> Result<PathBuf> {
             )
         }
     }
-}
-
-/// The .cu files of a folder, sorted, without reference.cu, which is no kernel to work on.
-pub fn sources_in(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut found: Vec<PathBuf> = entries
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|e| e == "cu"))
-        .filter(|path| path.file_name().is_none_or(|n| n != "reference.cu"))
-        .collect();
-    found.sort();
-    found
 }

@@ -1,11 +1,11 @@
-//! A new problem from a template: a folder with `problem.toml`, `reference.cu`, `kernel.cu` and `README.md`.
+//! A new problem from a template: a folder with `problem.toml`, a reference, a kernel and `README.md`.
 
 use super::kernels::{KernelList, is_left_out};
 use super::work_tree;
 use crate::config::{self, Config};
 use crate::text::shell::quote;
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use lab_protocol::Target;
+use lab_protocol::{Language, Target};
 use lab_system::root::Root;
 use std::fmt;
 use std::io::{self, Write};
@@ -24,35 +24,51 @@ pub enum Template {
     Reduction,
     /// `c = a * b`, row-major
     Matmul,
+    /// `z[i] = a * x[i] + y[i]`, by functions in Python
+    Python,
 }
 
 impl Template {
-    pub const ALL: [Template; 3] = [Template::Elementwise, Template::Reduction, Template::Matmul];
+    pub const ALL: [Template; 4] =
+        [Template::Elementwise, Template::Reduction, Template::Matmul, Template::Python];
 
     pub fn name(self) -> &'static str {
         match self {
             Template::Elementwise => "elementwise",
             Template::Reduction => "reduction",
             Template::Matmul => "matmul",
+            Template::Python => "python",
+        }
+    }
+
+    /// The language of its kernel and its reference.
+    fn language(self) -> Language {
+        match self {
+            Template::Python => Language::Python,
+            Template::Elementwise | Template::Reduction | Template::Matmul => Language::Cuda,
         }
     }
 
     /// Name and text of each file, with `NAME` for the problem's name.
     fn files(self) -> [(&'static str, &'static str); 4] {
         macro_rules! files {
-            ($folder:literal) => {
+            ($folder:literal, $reference:literal, $kernel:literal) => {
                 [
                     ("problem.toml", include_str!(concat!("../../templates/", $folder, "/problem.toml"))),
-                    ("reference.cu", include_str!(concat!("../../templates/", $folder, "/reference.cu"))),
-                    ("kernel.cu", include_str!(concat!("../../templates/", $folder, "/kernel.cu"))),
+                    ($reference, include_str!(concat!("../../templates/", $folder, "/", $reference))),
+                    ($kernel, include_str!(concat!("../../templates/", $folder, "/", $kernel))),
                     ("README.md", include_str!(concat!("../../templates/", $folder, "/README.md"))),
                 ]
+            };
+            ($folder:literal) => {
+                files!($folder, "reference.cu", "kernel.cu")
             };
         }
         match self {
             Template::Elementwise => files!("elementwise"),
             Template::Reduction => files!("reduction"),
             Template::Matmul => files!("matmul"),
+            Template::Python => files!("python", "reference.py", "kernel.py"),
         }
     }
 }
@@ -115,7 +131,11 @@ pub fn create(from: &Path, given: &Path, template: Template) -> Result<NewProble
         template.files().map(|(file, text)| (file, with_name(text, name))).into();
     let mut notes = Vec::new();
     if let Some(above) = above.filter(|_| config.harness.is_some()) {
-        files.push((config::FILE, own_config(&config)));
+        let depth = above
+            .parent()
+            .and_then(|home| target.strip_prefix(home).ok())
+            .map_or(0, |below| below.components().count());
+        files.push((config::FILE, own_config(&config, depth, template.language())));
         notes.push(format!(
             "{} names a harness of your own, so this problem has a {} of its own: the built-in harness judges it",
             above.strip_prefix(&root).unwrap_or(&above).display(),
@@ -123,7 +143,7 @@ pub fn create(from: &Path, given: &Path, template: Template) -> Result<NewProble
         ));
     }
     write(&Root::new(&root), folder, &files)?;
-    let kernel = format!("{folder}/kernel.cu");
+    let kernel = format!("{folder}/{}", template.language().kernel_name());
     if !KernelList::of(&root, &target).lists(&kernel) {
         notes.push(format!(
             "the list of kernels leaves {folder} out: see `[project] kernels` in docs/configuration.md"
@@ -169,7 +189,7 @@ fn is_folder(path: &Path) -> bool {
 }
 
 /// A path without `.` and `..`. `path` is absolute, and its beginning has no links: `..` means the folder above.
-fn lexical(path: &Path) -> PathBuf {
+pub(super) fn lexical(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();
     for part in path.components() {
         match part {
@@ -186,16 +206,23 @@ fn with_name(template: &str, name: &str) -> String {
     template.replace("NAME_", &format!("{}_", name.replace('-', "_"))).replace("NAME", name)
 }
 
-/// A lab.toml for a problem below one that names a harness.
-fn own_config(above: &Config) -> String {
+/// A lab.toml for a problem `depth` folders below one that names a harness.
+fn own_config(above: &Config, depth: usize, language: Language) -> String {
     let device = match above.device {
         Target::Auto => String::new(),
         device => format!("device = \"{device}\"\n"),
     };
+    let python =
+        above.python.as_ref().filter(|_| language == Language::Python).map_or_else(String::new, |python| {
+            let is_relative = python.contains('/') && !python.starts_with('/');
+            let up = if is_relative { "../".repeat(depth) } else { String::new() };
+            format!("python = {}\n", toml::Value::String(up + python))
+        });
     format!(
         "# The built-in harness judges this problem. Without this file the harness of the {} above would.\n\
-         kernel = \"kernel.cu\"\n{device}",
-        config::FILE
+         kernel = \"{}\"\n{device}{python}",
+        config::FILE,
+        language.kernel_name()
     )
 }
 
@@ -277,13 +304,15 @@ mod tests {
         for template in Template::ALL {
             let name = format!("my-{template}");
             let made = create(&root, Path::new(&name), template).unwrap();
-            assert_eq!(made.files, ["problem.toml", "reference.cu", "kernel.cu", "README.md"]);
+            let sources = [template.language().reference_name(), template.language().kernel_name()];
+            assert_eq!(made.files, ["problem.toml", sources[0], sources[1], "README.md"]);
             for file in made.files {
                 let text = fs::read_to_string(root.join(&name).join(file)).unwrap();
                 assert!(!text.contains("NAME"), "{file}: {text}");
             }
             let kernel = fs::read_to_string(root.join(&made.kernel)).unwrap();
-            assert!(kernel.contains(&format!("void my_{template}_f32(")), "{kernel}");
+            let function = if template == Template::Python { "def" } else { "void" };
+            assert!(kernel.contains(&format!("{function} my_{template}_f32(")), "{kernel}");
         }
     }
 
@@ -320,6 +349,14 @@ mod tests {
         let config = Config::read(&root.join("softmax/lab.toml"), &root).unwrap();
         assert_eq!((config.harness, config.kernel.as_deref()), (None, Some("kernel.cu")));
         assert_eq!(config.device, Target::Cpu);
+        let above = "harness = \"sh judge\"\npython = \".venv/bin/python\"\n";
+        fs::write(root.join("lab.toml"), above).unwrap();
+        create(&root, Path::new("./a/b"), Template::Python).unwrap();
+        let config = Config::read(&root.join("a/b/lab.toml"), &root).unwrap();
+        assert_eq!(
+            (config.kernel.as_deref(), config.python.as_deref()),
+            (Some("kernel.py"), Some("../../.venv/bin/python"))
+        );
         fs::write(root.join("lab.toml"), "no toml").unwrap();
         assert!(error(&root, "another").contains("lab.toml"));
         assert!(!root.join("another").exists());

@@ -1,7 +1,7 @@
-//! What a user is asked to trust, and whether it is trusted: the harness command of a lab.toml, and kernels where Linux cannot
-//! confine them. The user trusts by `lab init`, which writes the file, by `lab trust`, or on the screen.
+//! What a user is asked to trust, and whether it is trusted: the harness command of a lab.toml, kernels and references in Python,
+//! and kernels where Linux cannot confine them. The user trusts by `lab init`, which writes the file, by `lab trust`, or on the screen.
 //!
-//! With the built-in harness trust is not needed, as long as Linux can confine the kernel's process. In a trusted folder kernels may
+//! With the built-in harness trust is not needed for CUDA C++, as long as Linux can confine the kernel's process. In a trusted folder kernels may
 //! run without a sandbox too, and the compiler may read paths outside the repository that lab.toml names.
 //!
 //! Trust is a file in the user's state folder, named by a hash of the real folder of lab.toml, its name and its content as it was
@@ -10,7 +10,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "the state folder is the user's own")]
 
-use crate::config::{self, Config};
+use crate::config::{self, Config, Harness};
+use crate::project::python::{self, Interpreter, NamedBy};
 use crate::project::{Project, compile_paths};
 use anyhow::{Context, Result, bail};
 use etcetera::{AppStrategy, AppStrategyArgs};
@@ -33,15 +34,42 @@ pub enum Trust {
 pub struct TrustRequest {
     /// The lab.toml in its real folder, or the repository where there is none.
     pub place: PathBuf,
-    /// The harness command, which `sh -c` runs in the folder of lab.toml.
+    /// The harness command, which `sh -c` runs in the folder of lab.toml; for a script in Python its program and its path.
     pub command: Option<String>,
     /// Paths outside the repository's sources that the compiler may read, because lab.toml names them.
     pub outside: Vec<PathBuf>,
     /// Why Linux cannot confine a kernel here. `None` where it can, or where no kernel runs on the cpu device.
     pub unconfined: Option<String>,
+    /// The Python that would run. `None` where none would.
+    pub python: Option<PythonRequest>,
     mark: TrustMark,
     /// lab.toml and the work tree that it is in. `None` where there is no lab.toml.
     config: Option<(PathBuf, PathBuf)>,
+}
+
+/// Python that a user is asked to trust. Nothing confines it, on no device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PythonRequest {
+    /// The kernel, or the reference that judges it, relative to the work tree.
+    pub source: String,
+    pub interpreter: Interpreter,
+}
+
+impl PythonRequest {
+    fn of(project: &Project) -> Option<PythonRequest> {
+        let source = python::source(project)?;
+        Some(PythonRequest { source, interpreter: Interpreter::of(project) })
+    }
+
+    /// The interpreter with what is to be known about it, as the subject of a sentence.
+    fn interpreter_in_words(&self) -> &'static str {
+        match (self.interpreter.is_inside, self.interpreter.named_by) {
+            (true, _) => "The interpreter is a program of this folder:",
+            (false, NamedBy::Environment) => "The interpreter is the one that LAB_PYTHON names:",
+            (false, NamedBy::Config) => "The interpreter is the one that lab.toml names:",
+            (false, NamedBy::Path) => "The interpreter is python3 on your PATH:",
+        }
+    }
 }
 
 /// The name of the file that stands for the trust in a folder and in its lab.toml with one content.
@@ -81,16 +109,18 @@ pub enum TrustLine {
 impl TrustRequest {
     /// A request that asks for nothing yet. `place` is a lab.toml in its real folder, or a repository without one.
     pub fn new(place: PathBuf, mark: TrustMark) -> TrustRequest {
-        TrustRequest { place, command: None, outside: Vec::new(), unconfined: None, mark, config: None }
+        let (command, outside, unconfined, python, config) = Default::default();
+        TrustRequest { place, command, outside, unconfined, python, mark, config }
     }
 
     /// What a project needs trust for, or would get with it.
     pub fn of(project: &Project, unconfined: Option<String>) -> TrustRequest {
         let place = project.config_file.clone().unwrap_or_else(|| project.root.clone());
         TrustRequest {
-            command: project.config.harness.clone(),
+            command: command(project),
             outside: compile_paths::of(project).outside,
             unconfined,
+            python: PythonRequest::of(project),
             config: project.config_file.clone().map(|file| (file, project.root.clone())),
             ..TrustRequest::new(place, project.trust_mark.clone())
         }
@@ -110,6 +140,17 @@ impl TrustRequest {
             lines.push(sentence("wants to run a command that you have not trusted yet:"));
             lines.extend(numbered(command).into_iter().map(TrustLine::Literal));
             lines.push(sentence("It runs with your rights at every save."));
+            if let Some(python) = &self.python {
+                lines.push(sentence(python.interpreter_in_words()));
+                lines.push(path(&python.interpreter.program));
+            }
+        }
+        if let (None, Some(python)) = (&self.command, &self.python) {
+            lines.push(sentence("wants to run Python that you have not trusted yet:"));
+            lines.push(path(Path::new(&python.source)));
+            lines.push(sentence("It runs with your rights at every save: nothing keeps it from your files."));
+            lines.push(sentence(python.interpreter_in_words()));
+            lines.push(path(&python.interpreter.program));
         }
         if let Some(why) = &self.unconfined {
             lines.push(TrustLine::Sentence(format!(
@@ -127,8 +168,8 @@ impl TrustRequest {
             lines.extend(self.outside.iter().map(|outside| path(outside)));
         }
         lines.push(sentence(
-            "In a trusted folder git's hooks and programs of this repository run too, an NVRTC of its .venv is loaded, and links \
-             of inputs may lead out of it.",
+            "In a trusted folder git's hooks and programs of this repository and its kernels in Python run too, an NVRTC of its \
+             .venv is loaded, and links of inputs may lead out of it.",
         ));
         lines
     }
@@ -146,6 +187,16 @@ impl TrustRequest {
 impl std::fmt::Display for TrustRequest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let place = visible(&self.place.to_string_lossy());
+        if let (None, Some(python)) = (&self.command, &self.python) {
+            let program = visible(&python.interpreter.program.to_string_lossy());
+            let whose = if python.interpreter.is_inside { ", a program of this folder," } else { "" };
+            return write!(
+                f,
+                "{} is Python, which {program}{whose} would run with your rights, and {place} is not trusted: look at it, then \
+                 `lab trust`",
+                visible(&python.source)
+            );
+        }
         match (&self.command, &self.unconfined) {
             (Some(command), _) if !command.trim_end().contains(['\n', '\r']) => write!(
                 f,
@@ -169,6 +220,15 @@ impl std::fmt::Display for TrustRequest {
             ),
         }
     }
+}
+
+/// The command of the user's own harness, without the words that are only for the shell.
+fn command(project: &Project) -> Option<String> {
+    let line = project.harness_line()?;
+    Some(match project.config.harness.as_ref()? {
+        Harness::Command(_) => line,
+        Harness::Python { .. } => line.trim_start_matches("exec ").to_owned(),
+    })
 }
 
 /// The lines of a command, each behind its number.
@@ -199,7 +259,7 @@ pub fn check(project: &Project, unconfined: impl FnOnce() -> Option<String>) -> 
         return Ok(Trust::Given);
     }
     let unconfined = if project.external() { None } else { unconfined() };
-    if !project.external() && unconfined.is_none() {
+    if !project.external() && unconfined.is_none() && python::source(project).is_none() {
         return Ok(Trust::Given);
     }
     Ok(Trust::Needed(Box::new(TrustRequest::of(project, unconfined))))
@@ -215,7 +275,8 @@ pub fn grant(request: &TrustRequest) -> Result<()> {
     if let Some((file, root)) = &request.config {
         let (_, content) = Config::read_with_content(file, root)?;
         if TrustMark::of_config(file.parent().unwrap_or(root), content.as_bytes()) != request.mark {
-            bail!("{} changed just now: look at its harness command again", file.display());
+            let what = if request.command.is_some() { "its harness command" } else { "it" };
+            bail!("{} changed just now: look at {what} again", file.display());
         }
     }
     remember(&request.mark, &request.place)
@@ -280,6 +341,32 @@ mod tests {
             one,
             "/clone/lab.toml wants to run `uv run harness.py`, and you have not trusted it yet. Read it, then `lab trust`"
         );
+    }
+
+    #[test]
+    fn python_is_asked_about_with_its_kernel_and_its_interpreter() {
+        let interpreter = Interpreter {
+            program: "/clone/.venv/bin/python".into(),
+            named_by: NamedBy::Config,
+            is_inside: true,
+        };
+        let python = PythonRequest { source: "k/kernel.py".into(), interpreter };
+        let mut asked = TrustRequest::new("/clone".into(), TrustMark::of_folder(Path::new("/clone")));
+        asked.python = Some(python);
+        let text = asked.text();
+        let wanted = "    /clone\nwants to run Python that you have not trusted yet:\n    k/kernel.py\n";
+        assert!(text.starts_with(wanted), "{text}");
+        assert!(
+            text.contains("The interpreter is a program of this folder:\n    /clone/.venv/bin/python\n"),
+            "{text}"
+        );
+        assert_eq!(
+            asked.to_string(),
+            "k/kernel.py is Python, which /clone/.venv/bin/python, a program of this folder, would run with your rights, and \
+             /clone is not trusted: look at it, then `lab trust`"
+        );
+        asked.python.as_mut().expect("Python").interpreter.is_inside = false;
+        assert!(asked.text().contains("The interpreter is the one that lab.toml names:"), "{}", asked.text());
     }
 
     #[test]

@@ -38,6 +38,14 @@ pub fn work_tree(from: &Path) -> Result<PathBuf> {
     Ok(root)
 }
 
+/// Whether HEAD's commit holds something at this path, relative to the work tree. False where git cannot say: every command
+/// that needs git reports that itself.
+pub(super) fn head_holds(root: &Path, path: &Path) -> bool {
+    let tree = Repository::open(root)
+        .and_then(|repo| repo.head()?.peel_to_tree().map(|tree| tree.get_path(path).is_ok()));
+    tree.unwrap_or(false)
+}
+
 /// Refuses a `.lab` that is a link, or whose files came with the repository: the lab would read and write them as its own.
 fn refuse_foreign_folder(repo: &Repository, root: &Path) -> Result<()> {
     let folder = root.join(LAB_DIR);

@@ -1,9 +1,10 @@
-//! The incumbent's files, as HEAD holds them: the kernel and its local includes.
+//! The incumbent's files, as HEAD holds them: the kernel and its local includes or imports.
 
 use crate::inputs::{self, Include};
 use crate::repo::{Project, Repo, blob_in, exact, head_commit};
 use anyhow::{Context, Result};
 use git2::{Commit, Oid, Repository};
+use lab_protocol::Language;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -57,11 +58,26 @@ fn held(git: &Repository, commit: &Commit, kernel: &str) -> Result<Vec<HeldFile>
             continue;
         };
         let blob = git.find_blob(id)?;
-        let folder = Path::new(&path).parent().unwrap_or(Path::new(""));
+        let folder = &Path::new(&path).parent().unwrap_or(Path::new("")).to_path_buf();
+        if Language::of(&path) == Language::Python {
+            let imports = inputs::imports(blob.content());
+            let is_there = |file: &Path| file.to_str().is_some_and(|file| blob_in(commit, file).is_some());
+            let search = inputs::search_path(kernel_folder, Path::new(""), is_there);
+            let bases =
+                |dots: usize| if dots == 0 { search.as_slice() } else { std::slice::from_ref(folder) };
+            wanted.extend(imports.iter().flat_map(|import| {
+                let found = |base: &PathBuf| -> Vec<PathBuf> {
+                    import.candidates(base).into_iter().filter(|file| is_there(file)).collect()
+                };
+                bases(import.dots).iter().map(found).find(|files| !files.is_empty()).unwrap_or_default()
+            }));
+            files.push(HeldFile { path, blob: id.to_string() });
+            continue;
+        }
         for include in inputs::includes(blob.content()) {
             // As inputs are found: beside the including file, or in the kernel's folder.
             let (name, beside) = match include {
-                Include::Quoted(name) => (name, Some(folder)),
+                Include::Quoted(name) => (name, Some(folder.as_path())),
                 Include::Angled(name) => (name, None),
                 Include::Macro(_) => continue,
             };

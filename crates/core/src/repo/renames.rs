@@ -3,7 +3,9 @@
 use super::{Repo, blob_in, find, user_index};
 use crate::inputs::SIZE_LIMIT;
 use crate::project::Project;
+use crate::project::kernel_file::NAMES;
 use git2::{Commit, Delta, DiffFindOptions, DiffOptions, Oid, Repository, Sort};
+use lab_protocol::Language;
 use std::path::Path;
 
 /// First parents of HEAD that are searched for a rename.
@@ -71,8 +73,11 @@ pub(super) fn name_in(repo: &Repo, project: &Project, commit: &Commit, name: &st
 }
 
 /// Whether the kernel `old` of HEAD is `new` on disk now: the folder has the same problem.toml, or the kernel the same bytes,
-/// on disk or in git's index.
+/// on disk or in git's index. A kernel in another language is another kernel.
 pub fn is_moved(repo: &Repo, project: &Project, old: &str, new: &str) -> bool {
+    if Language::of(old) != Language::of(new) {
+        return false;
+    }
     let files = project.files();
     let beside = |kernel: &str| match kernel.rsplit_once('/') {
         Some((folder, _)) => format!("{folder}/problem.toml"),
@@ -107,8 +112,8 @@ fn moved_from(repo: &Repo, project: &Project, name: &str) -> Option<String> {
     found
 }
 
-/// The kernel that a commit is about: the only .cu file that it changed against its first parent, or in a change of the rules
-/// the kernel.cu beside a changed problem.toml. `None` if there are several, or none.
+/// The kernel that a commit is about: the only .cu file or kernel.py that it changed against its first parent, or in a change
+/// of the rules the kernel beside a changed problem.toml. `None` if there are several, or none.
 pub fn kernel_of_commit(repo: &Repo, commit: &str) -> Option<String> {
     let commit = find(&repo.git, commit).ok()?;
     let before = commit.parent(0).ok().and_then(|parent| parent.tree().ok());
@@ -117,18 +122,22 @@ pub fn kernel_of_commit(repo: &Repo, commit: &str) -> Option<String> {
         diff.deltas().filter_map(|delta| Some(delta.new_file().path()?.to_str()?.to_owned())).collect();
     let file = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
     let only = |mut found: Vec<String>| (found.len() == 1).then(|| found.remove(0));
-    let kernels = changed.iter().filter(|path| path.ends_with(".cu") && file(path) != "reference.cu");
-    only(kernels.cloned().collect()).or_else(|| {
-        let rules =
-            changed.iter().filter(|path| ["problem.toml", "reference.cu"].contains(&file(path).as_str()));
-        let mut beside: Vec<String> = rules
-            .map(|path| {
-                path.rsplit_once('/')
-                    .map_or("kernel.cu".to_owned(), |(folder, _)| format!("{folder}/kernel.cu"))
-            })
-            .collect();
+    // A .py file of another name may be anything.
+    let is_kernel = |path: &&String| {
+        let name = file(path);
+        (name.ends_with(".cu") && name != "reference.cu") || NAMES.contains(&name.as_str())
+    };
+    only(changed.iter().filter(is_kernel).cloned().collect()).or_else(|| {
+        let is_rule =
+            |path: &&String| ["problem.toml", "reference.cu", "reference.py"].contains(&file(path).as_str());
+        let beside = changed.iter().filter(is_rule).flat_map(|path| {
+            let folder = path.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
+            NAMES.map(|name| format!("{folder}{name}"))
+        });
+        let mut beside: Vec<String> = beside.filter(|kernel| holds(&commit, kernel)).collect();
+        beside.sort();
         beside.dedup();
-        only(beside).filter(|kernel| holds(&commit, kernel))
+        only(beside)
     })
 }
 
@@ -167,7 +176,7 @@ fn rename_in(
     wanted: impl Fn(&str, &str) -> bool,
 ) -> Option<(String, String)> {
     let mut options = DiffOptions::new();
-    options.pathspec("*.cu");
+    options.pathspec("*.cu").pathspec("*.py");
     let (old, new) = (parent.tree().ok()?, commit.tree().ok()?);
     let mut diff = git.diff_tree_to_tree(Some(&old), Some(&new), Some(&mut options)).ok()?;
     diff.find_similar(Some(DiffFindOptions::new().renames(true))).ok()?;

@@ -1,7 +1,10 @@
 //! An experiment: a run that was decided, kept or discarded.
 
+use crate::config::Goal;
 use crate::message::Trailer;
+use crate::objective::Objective;
 use crate::run::RunId;
+use crate::run::chosen::{Chosen, ChosenMeasure};
 use crate::run::verdict::{Change, Verdict};
 use jiff::Timestamp;
 use lab_protocol::report::{JudgedWorkloads, Measure};
@@ -170,6 +173,9 @@ pub struct Measured {
     /// as many workloads: a mean over others is another figure. `None` if all were judged, or nothing tells.
     #[serde(default)]
     pub part: Option<usize>,
+    /// The figure that the problem chose in place of samples per second, which the row has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen: Option<Chosen>,
 }
 
 impl From<&Verdict> for Measured {
@@ -179,16 +185,55 @@ impl From<&Verdict> for Measured {
             change: verdict.change,
             caveated: !verdict.caveats.is_empty(),
             part: verdict.judged.and_then(JudgedWorkloads::part),
+            chosen: verdict.chosen.as_ref().and_then(Chosen::from_figure),
         }
     }
 }
 
+impl Measured {
+    /// The figure that is shown, with its interval: the one that the problem chose, else the objective.
+    pub fn shown(&self) -> Option<Measure> {
+        self.chosen.map(|chosen| chosen.measure).or(self.objective)
+    }
+}
+
 impl Experiment {
-    /// The objective, if it counts: the result was correct and no crash.
+    /// Whether its figure counts: the result was correct and no crash.
+    pub fn counts(&self) -> bool {
+        matches!(self.row.status, Status::Keep | Status::Discard) && self.row.correctness.passed()
+    }
+
+    /// The figure that is shown, if it counts: the one that the problem chose, else the objective.
     pub fn figure(&self) -> Option<f64> {
-        let counts =
-            matches!(self.row.status, Status::Keep | Status::Discard) && self.row.correctness.passed();
-        Some(self.row.throughput_sps).filter(|_| counts)
+        self.figure_of(self.measure())
+    }
+
+    /// Which measure the problem chose in place of the objective.
+    pub fn measure(&self) -> Option<ChosenMeasure> {
+        self.measured.chosen.map(|chosen| chosen.of)
+    }
+
+    /// Its figure of this measure, if it counts; `None` is the objective. A row has samples per second and the time of a launch,
+    /// whatever the problem chose; nothing else is known of a problem that did not choose it.
+    pub fn figure_of(&self, measure: Option<ChosenMeasure>) -> Option<f64> {
+        let time = Some(self.row.kernel_us).filter(|us| *us > 0.0);
+        let figure = match (measure, self.measured.chosen) {
+            (None, _) => Some(self.row.throughput_sps),
+            (Some(measure), Some(chosen)) if chosen.of == measure => Some(chosen.measure.value),
+            (Some(ChosenMeasure::Time), _) => time,
+            (Some(ChosenMeasure::Tflops | ChosenMeasure::Gbps), _) => None,
+        };
+        figure.filter(|_| self.counts())
+    }
+
+    /// The objective of [`Experiment::figure`], where lab.toml names `configured`.
+    pub fn objective(&self, configured: &Objective) -> Objective {
+        self.measure().map_or_else(|| configured.clone(), ChosenMeasure::objective)
+    }
+
+    /// Which of two such figures is better, where lab.toml says `configured`.
+    pub fn goal(&self, configured: Goal) -> Goal {
+        self.measure().map_or(configured, ChosenMeasure::goal)
     }
 
     /// Whether a branch holds its commit: the run was kept, or it is a change of the rules, which has no figure.

@@ -1,5 +1,6 @@
 //! A run: one execution of a harness on certain bytes.
 
+pub mod chosen;
 pub mod common_workloads;
 pub mod experiment;
 pub mod record;

@@ -1,6 +1,7 @@
 //! The record of a run: `.lab/runs/N/record.json`, which is also the git note of a decided run's commit.
 
 use crate::message::Trailer;
+use crate::run::chosen::Chosen;
 use crate::run::experiment::{Row, Status};
 use crate::run::verdict::{Change, Outcome, Verdict};
 use crate::run::{Ending, RunStart};
@@ -90,8 +91,18 @@ pub struct SealedFigures {
     pub objective: Measure,
     /// Microseconds of one launch.
     pub kernel_us: Option<f64>,
+    /// The figure that problem.toml chose instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen: Option<Chosen>,
     /// The change against the incumbent, if the two were timed in turns.
     pub change: Option<Change>,
+}
+
+impl SealedFigures {
+    /// The figure that is shown: the one that the problem chose, else the objective.
+    pub fn shown(&self) -> Measure {
+        self.chosen.map_or(self.objective, |chosen| chosen.measure)
+    }
 }
 
 impl HeldOut {

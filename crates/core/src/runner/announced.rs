@@ -202,7 +202,7 @@ impl<'a> Announced<'a> {
         let (project, spec) = (self.project, self.spec);
         let folder = self.store.folder(self.id());
         let (tree, incumbent) = (folder.join(TREE), folder.join(INCUMBENT));
-        if let Some(line) = &project.config.harness {
+        if let Some(line) = &project.harness_line() {
             // Its own business is on which device it compares the two.
             if let Err(error) = repo::write_incumbent(&self.repo, project, &incumbent) {
                 self.caveat(format!("the harness did not get the incumbent: {error:#}"));
@@ -313,7 +313,7 @@ fn create_files(
     id: RunId,
     inputs: &Inputs,
 ) -> Result<(LockedFile, Record)> {
-    let snapshot = store.files().create(&store.kernel(id));
+    let snapshot = store.files().create(&store.new_kernel(id, project.language()));
     snapshot
         .and_then(|mut file| file.write_all(inputs.kernel()))
         .context("cannot write the snapshot of the kernel")?;
@@ -331,7 +331,7 @@ fn create_files(
         started: Timestamp::now(),
         external: project.external(),
     };
-    let command = project.config.harness.clone().unwrap_or_else(|| "built-in".to_owned());
+    let command = project.config.harness.as_ref().map_or_else(|| "built-in".to_owned(), ToString::to_string);
     let record =
         Record { target: Some(spec.target(project)), ..Record::begun(start, inputs.files(), command) };
     store.write(&record)?;

@@ -3,9 +3,10 @@
 //! only for the inputs of its runs is not kept. Where the harness times the kernel on them too, beside the incumbent, the
 //! speed there has to bear out what the run claimed.
 
-use crate::inputs::{Inputs, tokens};
+use crate::inputs::Inputs;
 use crate::project::Project;
 use crate::repo::Repo;
+use crate::run::chosen::Chosen;
 use crate::run::record::{HeldOut, Record, SealedFigures};
 use crate::run::sealed::{self, Speeds};
 use crate::run::verdict::{self, Facts, Outcome, Verdict};
@@ -94,7 +95,7 @@ impl Check<'_> {
                 measured: None,
                 mixed: None,
                 caveats: report.caveats().to_vec(),
-                tokens: Some(tokens::hash(self.inputs.kernel())),
+                tokens: Some(self.inputs.tokens()),
             };
             if verdict.outcome != Outcome::Pass {
                 if let Some(why) = no_fault_of_the_kernel(ending, report) {
@@ -216,7 +217,8 @@ impl Check<'_> {
 
 fn figures(verdict: &Verdict) -> Option<SealedFigures> {
     let objective = verdict.objective.filter(|_| !verdict.emulated)?;
-    Some(SealedFigures { objective, kernel_us: verdict.kernel_us, change: verdict.change })
+    let chosen = verdict.chosen.as_ref().and_then(Chosen::from_figure);
+    Some(SealedFigures { objective, chosen, kernel_us: verdict.kernel_us, change: verdict.change })
 }
 
 /// Why a check that did not pass says nothing about the kernel: the judge was lost, or the lab or the machine failed. `None`

@@ -8,7 +8,7 @@ pub mod follow;
 pub mod held_out;
 mod log_link;
 pub mod process;
-mod python_package;
+pub(crate) mod python_package;
 pub mod spec;
 pub mod standby;
 pub mod supervise;

@@ -1,6 +1,7 @@
 //! What a run is started with, and the command lines that follow from it.
 
 use crate::inputs::{self, Inputs, KernelError};
+use crate::project::python::{self, Interpreter};
 use crate::project::{Project, compile_paths, trust};
 use crate::repo::{self, HeldFile, Repo};
 use crate::run::Reason;
@@ -116,6 +117,7 @@ impl RunSpec {
         for option in project.config.compile.options.given() {
             command.arg(format!("--option={option}"));
         }
+        with_python(&mut command, project, tree);
         confine(&mut command, project, tree);
         if let Some(arch) = &project.config.compile.arch {
             command.arg(format!("--arch={arch}"));
@@ -183,6 +185,27 @@ fn confine(command: &mut Command, project: &Project, tree: &Path) {
         for path in &paths.outside {
             command.arg("--readable").arg(path);
         }
+    }
+}
+
+/// Adds the interpreter, and where the kernel is in a package, the folder of the copy in which Python finds the package. Python
+/// finds modules in the kernel's folder and in the copy's root without a word.
+fn with_python(command: &mut Command, project: &Project, tree: &Path) {
+    command.arg("--python").arg(Interpreter::of(project).program);
+    if python::source(project).is_none() {
+        return;
+    }
+    let (own, root) = (project.problem_dir.as_path(), project.root.as_path());
+    let folders = inputs::search_path(own, root, |file: &Path| file.is_file()).into_iter();
+    for folder in folders.filter(|folder| folder != own && folder != root) {
+        command.args(
+            folder
+                .strip_prefix(root)
+                .ok()
+                .map(|folder| tree.join(folder))
+                .iter()
+                .flat_map(|copy| [Path::new("--root"), copy]),
+        );
     }
 }
 

@@ -10,6 +10,7 @@ use crate::store::signature::{self, Purpose};
 use crate::store::summary::RunSummary;
 use crate::text::sanitise;
 use anyhow::{Context, Result, ensure};
+use lab_protocol::Language;
 use lab_system::leftovers;
 use lab_system::root::{Access, OpenFolder, Root};
 use serde::de::DeserializeOwned;
@@ -84,9 +85,16 @@ impl RunStore {
         self.folder(id).join(LOG)
     }
 
-    /// Path of the kernel as the run judged it.
+    /// Path of the kernel as the run judged it. Its extension is that of the kernel.
     pub fn kernel(&self, id: RunId) -> PathBuf {
-        self.folder(id).join("kernel.cu")
+        let there = |file: &PathBuf| self.files.metadata(file).is_ok();
+        let python = self.new_kernel(id, Language::Python);
+        if there(&python) { python } else { self.new_kernel(id, Language::Cuda) }
+    }
+
+    /// The path at which a new run keeps its kernel.
+    pub fn new_kernel(&self, id: RunId, language: Language) -> PathBuf {
+        self.folder(id).join(language.kernel_name())
     }
 
     /// The kernel as the run judged it.

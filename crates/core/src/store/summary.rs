@@ -1,6 +1,7 @@
 //! What lists and searches need of a run: its record without the measures.
 
 use crate::project::Project;
+use crate::run::chosen::Chosen;
 use crate::run::experiment::{Measured, Status};
 use crate::run::record::{self, Decision, Origin, SealedFigures};
 use crate::run::verdict::{Change, Outcome, Verdict};
@@ -54,6 +55,9 @@ pub struct VerdictSummary {
     pub emulated: bool,
     #[serde(default)]
     pub objective: Option<Measure>,
+    /// The figure that problem.toml chose instead; `None` in the index of an older lab.
+    #[serde(default)]
+    pub chosen: Option<Chosen>,
     #[serde(default)]
     pub change: Option<Change>,
     /// Whether the verdict has caveats.
@@ -85,17 +89,19 @@ impl VerdictSummary {
             change: self.change,
             caveated: self.caveated,
             part: self.judged.and_then(JudgedWorkloads::part),
+            chosen: self.chosen,
         }
     }
 }
 
 impl From<&Verdict> for VerdictSummary {
     fn from(verdict: &Verdict) -> Self {
-        let Measured { objective, change, caveated, part: _ } = verdict.into();
+        let Measured { objective, change, caveated, chosen, part: _ } = verdict.into();
         VerdictSummary {
             outcome: verdict.outcome,
             emulated: verdict.emulated,
             objective,
+            chosen,
             change,
             caveated,
             judged: verdict.judged,
@@ -128,9 +134,12 @@ impl RunSummary {
         let own = self.verdict.map(|verdict| verdict.measured()).unwrap_or_default();
         let is_kept = self.decision.as_ref().is_some_and(|decision| decision.status == Status::Keep);
         match self.held_out.as_ref().filter(|_| is_kept).and_then(|held_out| held_out.measured) {
-            Some(sealed) => {
-                Measured { objective: Some(sealed.objective), change: sealed.change.or(own.change), ..own }
-            }
+            Some(sealed) => Measured {
+                objective: Some(sealed.objective),
+                chosen: sealed.chosen.or(own.chosen),
+                change: sealed.change.or(own.change),
+                ..own
+            },
             None => own,
         }
     }

@@ -59,18 +59,25 @@ impl<'a> Dialog<'a> {
         }
     }
 
-    /// The best kept experiment of a kernel as the history knows it: on the device of the newest one, and a GPU's before one of
-    /// an emulated device. `None` if nothing was kept.
+    /// The best kept experiment of a kernel as the history knows it: on the device of the newest one, over as many workloads and of
+    /// the same measure, and a GPU's before one of an emulated device. `None` if nothing was kept.
     pub(super) fn best_of(&self, kernel: &ListedKernel) -> Option<&'a Experiment> {
         let is_kept = |e: &&Experiment| {
             e.kernel.as_deref() == Some(kernel.name.as_str()) && e.is_kept() && e.figure().is_some()
         };
         let kept = || self.repository.experiments.iter().filter(is_kept);
         let newest = kept().rfind(|e| !e.emulated).or_else(|| kept().next_back())?;
-        let same_device = kept().filter(|e| e.emulated == newest.emulated && e.device == newest.device);
-        let prefers =
-            |a: &Experiment, b: &Experiment| kernel.goal.prefers(a.row.throughput_sps, b.row.throughput_sps);
-        same_device.reduce(|best, e| if prefers(e, best) { e } else { best })
+        let alike = kept().filter(|e| {
+            e.emulated == newest.emulated
+                && e.device == newest.device
+                && e.measured.part == newest.measured.part
+                && e.measure() == newest.measure()
+        });
+        let goal = newest.goal(kernel.goal);
+        let prefers = |a: &Experiment, b: &Experiment| {
+            a.figure().zip(b.figure()).is_some_and(|(a, b)| goal.prefers(a, b))
+        };
+        alike.reduce(|best, e| if prefers(e, best) { e } else { best })
     }
 
     /// What the history and the present screen know of a kernel, in a few words.

@@ -216,6 +216,7 @@ impl PanePainter<'_, '_> {
                     _ => None,
                 };
                 let data = experiments::Experiments {
+                    measure: repository.comparable().points.measure(),
                     history: &repository.experiments,
                     loaded: repository.loaded,
                     setup,

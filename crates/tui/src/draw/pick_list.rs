@@ -129,7 +129,7 @@ pub(super) fn draw_kernels(
         let kernel = kernels[at];
         let about = printable(&dialog.about_kernel(&kernel.name)).into_owned();
         let best = dialog.best_of(kernel).map(|experiment| {
-            let unit = printable(format::unit(&kernel.objective)).into_owned();
+            let unit = printable(format::unit(&experiment.objective(&kernel.objective))).into_owned();
             format!("best {} {unit}", figure(experiment, usize::MAX))
         });
         let last = kernel.last.map(|last| {

@@ -62,9 +62,10 @@ fn keys(dialog: &Dialog, fit: QuestionFit, is_all_read: bool) -> Vec<Span<'stati
 
 /// The title, and the last sentence.
 fn question(request: &TrustRequest) -> (&'static str, &'static str) {
-    match request.command {
-        Some(_) => ("Trust this harness?", "Run it?"),
-        None => ("Trust this folder?", "Run its kernels without a sandbox?"),
+    match (&request.command, &request.python) {
+        (Some(_), _) => ("Trust this harness?", "Run it?"),
+        (None, Some(_)) => ("Trust this folder?", "Run its Python?"),
+        (None, None) => ("Trust this folder?", "Run its kernels without a sandbox?"),
     }
 }
 

@@ -3,10 +3,15 @@
 
 use super::roles::{Roles, SyntaxRole};
 use super::{Highlighted, LineSpans, SyntaxSpan};
+use lab_protocol::Language;
 use std::sync::Arc;
 use syntect::parsing::{ParseState, ScopeStack, SyntaxDefinition, SyntaxSet, SyntaxSetBuilder};
 
-const SYNTAX: &str = include_str!("cuda.sublime-syntax");
+/// The syntax of each language.
+const SYNTAXES: [(Language, &str); 2] = [
+    (Language::Cuda, include_str!("cuda.sublime-syntax")),
+    (Language::Python, include_str!("python.sublime-syntax")),
+];
 
 /// Bytes of a line that are parsed; the rest is plain. Nobody reads further, and the parsing time grows faster than the
 /// line.
@@ -18,10 +23,11 @@ pub(super) const MANY_LINES: usize = 50_000;
 /// Lines that are parsed between two calls of `go_on`.
 const LINES_PER_CHECK: usize = 32;
 
-/// The compiled syntax of CUDA C++.
+/// The compiled syntaxes of CUDA C++ and Python.
 pub struct Highlighter {
     syntaxes: SyntaxSet,
-    start: Arc<ParserState>,
+    /// The state before the first line, for each language.
+    starts: Vec<(Language, Arc<ParserState>)>,
     roles: Roles,
 }
 
@@ -38,24 +44,45 @@ struct CachedLine {
     after: Arc<ParserState>,
 }
 
-/// The highlighted lines of one text, for the next highlighting of the same text.
+/// The highlighted lines of one text, for the next highlighting of the same text. Its text is in one language; by default in
+/// CUDA C++.
 #[derive(Default)]
 pub struct HighlightCache {
+    language: Language,
     lines: Vec<CachedLine>,
 }
 
+impl HighlightCache {
+    /// The cache of a text in this language.
+    pub fn new(language: Language) -> HighlightCache {
+        HighlightCache { language, lines: Vec::new() }
+    }
+}
+
 impl Highlighter {
-    /// Compiles the syntax, which takes some milliseconds: do it after the first frame. Fails only where the built-in
+    /// Compiles the syntaxes, which takes some milliseconds: do it after the first frame. Fails only where a built-in
     /// syntax is damaged.
     pub fn new() -> Result<Self, String> {
-        let syntax = SyntaxDefinition::load_from_str(SYNTAX, true, None).map_err(|e| e.to_string())?;
         let mut builder = SyntaxSetBuilder::new();
-        builder.add(syntax);
+        let mut names = Vec::new();
+        for (language, text) in SYNTAXES {
+            let syntax = SyntaxDefinition::load_from_str(text, true, None).map_err(|e| e.to_string())?;
+            names.push((language, syntax.name.clone()));
+            builder.add(syntax);
+        }
         let syntaxes = builder.build();
-        let cuda =
-            syntaxes.find_syntax_by_extension("cu").ok_or("the built-in syntax has no definition for .cu")?;
-        let start = ParserState { parser: ParseState::new(cuda), scopes: ScopeStack::new() };
-        Ok(Highlighter { start: Arc::new(start), roles: Roles::new()?, syntaxes })
+        let mut starts = Vec::new();
+        for (language, name) in names {
+            let syntax = syntaxes.find_syntax_by_name(&name).ok_or("a built-in syntax is missing")?;
+            let start = ParserState { parser: ParseState::new(syntax), scopes: ScopeStack::new() };
+            starts.push((language, Arc::new(start)));
+        }
+        Ok(Highlighter { starts, roles: Roles::new()?, syntaxes })
+    }
+
+    /// The state before the first line of a text; `None` for a language without a syntax.
+    fn start(&self, language: Language) -> Option<&Arc<ParserState>> {
+        self.starts.iter().find(|(of, _)| *of == language).map(|(_, start)| start)
     }
 
     /// Highlights a text. `cache` holds the lines of the previous version of the text and is updated.
@@ -71,6 +98,7 @@ impl Highlighter {
         cache: &mut HighlightCache,
         go_on: impl Fn() -> bool,
     ) -> Option<Highlighted> {
+        let start = self.start(cache.language)?;
         let text: Vec<&[u8]> = lines(text).collect();
         let old = &cache.lines;
         let same = |(new, old): (&&[u8], &CachedLine)| **new == *old.bytes;
@@ -81,12 +109,12 @@ impl Highlighter {
         // The lines between head and tail differ. The lines of the tail are equal; once the parser's state before one
         // of them is equal too, all that follows is cached.
         let mut fresh: Vec<CachedLine> = Vec::new();
-        let mut state = head.checked_sub(1).map_or(&self.start, |last| &old[last].after).clone();
+        let mut state = head.checked_sub(1).map_or(start, |last| &old[last].after).clone();
         let mut kept = old.len();
         for (at, bytes) in text.iter().enumerate().skip(head) {
             if at >= text.len() - tail {
                 let was = old.len() - (text.len() - at);
-                let before = was.checked_sub(1).map_or(&self.start, |last| &old[last].after);
+                let before = was.checked_sub(1).map_or(start, |last| &old[last].after);
                 if *before == state {
                     kept = was;
                     break;

@@ -1,4 +1,4 @@
-//! Highlights CUDA source: finds the syntax role of each part of a line. Roles have no colours, so a change of the
+//! Highlights CUDA and Python source: finds the syntax role of each part of a line. Roles have no colours, so a change of the
 //! theme needs no new highlighting; `Theme::syntax` gives the style of a role.
 
 mod engine;

@@ -6,20 +6,20 @@ use syntect::parsing::{Scope, ScopeStack};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyntaxRole {
     Plain,
-    /// `for`, `template`, `constexpr`
+    /// `for`, `template`, `constexpr`, `lambda`
     Keyword,
-    /// `__global__`, `__shared__`, `__launch_bounds__`, `LAB_LAUNCH`, `[[maybe_unused]]`
+    /// `__global__`, `__shared__`, `__launch_bounds__`, `LAB_LAUNCH`, `[[maybe_unused]]`, `@triton.jit`
     Qualifier,
-    /// `float`, `uint4`, `__half2`, `cg::`
+    /// `float`, `uint4`, `__half2`, `cg::`, and `torch`, `tl` and their like before a dot
     Type,
-    /// A name that the device or lab.h provides: `threadIdx`, `__shfl_down_sync`, `atomicAdd`, `sqrtf`, `lab_poll`
+    /// A name that the device or lab.h provides: `threadIdx`, `__shfl_down_sync`, `atomicAdd`, `sqrtf`, `lab_poll`; `range`, `len` of Python
     Builtin,
     /// A string or a character.
     Text,
-    /// A number, and `true`, `nullptr`, `INFINITY`
+    /// A number, and `true`, `nullptr`, `INFINITY`, `None`
     Number,
     Comment,
-    /// `#include`, `#pragma unroll`
+    /// `#include`, `#pragma unroll`, `import`
     Preprocessor,
     /// A name before a parenthesis, or a name that `#define` defines.
     Function,
@@ -42,7 +42,7 @@ impl SyntaxRole {
         SyntaxRole::Operator,
     ];
 
-    /// Its scope in cuda.sublime-syntax.
+    /// Its scope in cuda.sublime-syntax and python.sublime-syntax.
     fn scope(self) -> Option<&'static str> {
         Some(match self {
             SyntaxRole::Plain => return None,

@@ -2,6 +2,7 @@
 
 use super::engine::{LONG_LINE, MANY_LINES};
 use super::*;
+use lab_protocol::Language;
 use proptest::prelude::*;
 
 /// Highlights without a cache.
@@ -9,9 +10,18 @@ fn cold(text: &[u8]) -> Highlighted {
     Highlighter::new().expect("the syntax compiles").highlight(text, &mut HighlightCache::default())
 }
 
-/// `word:Role` for each span of the first line.
+/// Highlights Python without a cache.
+fn cold_python(text: &str) -> Highlighted {
+    let mut cache = HighlightCache::new(Language::Python);
+    Highlighter::new().expect("the syntax compiles").highlight(text.as_bytes(), &mut cache)
+}
+
 fn roles_of(line: &str) -> String {
-    let found = cold(line.as_bytes());
+    shown(line, &cold(line.as_bytes()))
+}
+
+/// `word:Role` for each span of the first line.
+fn shown(line: &str, found: &Highlighted) -> String {
     let spans = found.line(0).iter().map(|span| format!("{}:{:?}", &line[span.range.clone()], span.role));
     spans.collect::<Vec<_>>().join(" ")
 }
@@ -37,6 +47,45 @@ fn words_have_their_roles_in_cuda() {
     ] {
         assert_eq!(roles_of(line), expected, "{line}");
     }
+}
+
+#[test]
+fn words_have_their_roles_in_python() {
+    for (line, expected) in [
+        ("import triton.language as tl", "import:Preprocessor triton:Type as:Keyword"),
+        ("from math import prod  # x", "from:Preprocessor import:Preprocessor # x:Comment"),
+        ("@triton.jit", "@triton.jit:Qualifier"),
+        ("def row_sums(x, *, n=1_000):", "def:Keyword row_sums:Function 1_000:Number"),
+        ("    BLOCK: tl.constexpr = 0x1F", "tl:Type constexpr:Type 0x1F:Number"),
+        ("    y = tl.load(p, other=0.0)", "tl:Type load:Function 0.0:Number"),
+        ("    z = x.to(torch.float16)", "to:Function torch:Type float16:Type"),
+        ("    for i in range(len(x)):", "for:Keyword in:Keyword range:Builtin len:Builtin"),
+        (
+            "    return None if x is True else -1.5e-3",
+            "return:Keyword None:Number if:Keyword is:Keyword True:Number else:Keyword 1.5e-3:Number",
+        ),
+        (r#"    s = f"a\"b" + rb'c'"#, r#"f"a\"b":Text rb'c':Text"#),
+        ("    raise ValueError('x')", "raise:Keyword ValueError:Builtin 'x':Text"),
+        ("important = x.max", ""),
+        ("matched = input_for(x)", "input_for:Function"),
+        ("class Row(list): pass", "class:Keyword Row:Function list:Type pass:Keyword"),
+    ] {
+        assert_eq!(shown(line, &cold_python(line)), expected, "{line}");
+    }
+    let text = "x = \"\"\"a 'b'\nimport c\n\"\"\" + 'open\nimport d\ny = '''\n# no\n'''  # yes\n";
+    let roles: Vec<Vec<SyntaxRole>> =
+        cold_python(text).lines.iter().map(|line| line.iter().map(|span| span.role).collect()).collect();
+    use SyntaxRole::{Comment, Preprocessor, Text};
+    let wanted = [
+        vec![Text],
+        vec![Text],
+        vec![Text, Text],
+        vec![Preprocessor],
+        vec![Text],
+        vec![Text],
+        vec![Text, Comment],
+    ];
+    assert_eq!(roles, wanted);
 }
 
 #[test]

@@ -88,6 +88,10 @@ impl Model {
         if let Some(mouse) = layout.mouse {
             self.appearance.mouse = mouse;
         }
+        if layout.all_problems {
+            self.panes.experiments.all_problems = true;
+            self.panes.experiments.table.show_one_problem(false, &self.repository.experiments);
+        }
         self.appearance.saved_layout = layout;
     }
 

@@ -108,7 +108,9 @@ fn detail<'a>(entry: &'a LogEntry, setup: &Setup, appearance: &ScreenSettings) -
     let mut parts = vec![format::date(entry.time, &appearance.zone), printable(&entry.author).into_owned()];
     if let Some(experiment) = own(entry, setup) {
         let row = &experiment.row;
-        parts.push(format!("{} {}", format::count(row.throughput_sps), format::unit(&setup.objective)));
+        let (value, objective) =
+            (experiment.figure().unwrap_or(row.throughput_sps), experiment.objective(&setup.objective));
+        parts.push(format!("{} {}", format::count(value), format::unit(&objective)));
         parts.push(format!("kernel {} µs", format::count(row.kernel_us)));
         parts.extend(experiment.device.as_deref().map(|d| printable(d).into_owned()));
     }

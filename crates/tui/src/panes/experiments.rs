@@ -9,12 +9,15 @@ use crate::search_highlight;
 use crate::state::repository::DeviceName;
 use crate::state::{ScreenSettings, Setup};
 use crate::table::{Column, FIELDS, Table};
-use crate::text::{fit, pad, pad_left, printable, width, wrap_to};
+use crate::text::{fit, pad, pad_left, printable, wrap_to};
 use crate::theme::Theme;
 use crate::views::Pane;
 use crate::widgets::input::draw_input;
-use crate::widgets::{ListArea, PaneSlot};
+use crate::widgets::table_head::{GAP, GUTTER, Heading, arrow};
+use crate::widgets::{ListArea, PaneSlot, table_head};
 use columns::ShownColumn;
+use lab_core::objective::Objective;
+use lab_core::run::chosen::ChosenMeasure;
 use lab_core::run::experiment::Experiment;
 use lab_core::text::figures::thousands;
 use ratatui::Frame;
@@ -23,20 +26,19 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use tui_input::Input;
 
-/// Columns before the first: the sign of the selected row, and of a mark.
-const GUTTER: usize = 2;
-
 #[derive(Debug)]
 pub struct ExperimentsState {
     /// The history as a table: sorted, filtered, marked.
     pub table: Table,
+    /// The user chose to see the experiments of all problems. The layout remembers it.
+    pub all_problems: bool,
     /// The topmost visible row.
     first: usize,
 }
 
 impl Default for ExperimentsState {
     fn default() -> Self {
-        ExperimentsState { table: Table::of_one_problem(), first: 0 }
+        ExperimentsState { table: Table::of_one_problem(), all_problems: false, first: 0 }
     }
 }
 
@@ -55,12 +57,21 @@ pub struct Experiments<'a> {
     pub history: &'a [Experiment],
     pub loaded: bool,
     pub setup: &'a Setup,
+    /// The measure that this problem chose in place of the objective.
+    pub measure: Option<ChosenMeasure>,
     /// The device that was measured on last.
     pub device: Option<DeviceName<'a>>,
     /// The row of the selected experiment.
     pub selected: Option<usize>,
     /// The filter while it is typed, and what is wrong with it.
     pub filter: Option<(&'a Input, Option<&'a str>)>,
+}
+
+impl Experiments<'_> {
+    /// What the column of figures holds.
+    fn objective(&self) -> Objective {
+        self.measure.map_or_else(|| self.setup.objective.clone(), ChosenMeasure::objective)
+    }
 }
 
 /// Where the table was drawn.
@@ -131,8 +142,7 @@ pub fn draw(
     let mut heads = Vec::new();
     if inner.height > 2 {
         let head = Rect { height: 1, ..inner };
-        frame.render_widget(header(&shown, table, data.setup, theme), head);
-        heads = head_areas(&shown, head);
+        heads = table_head::draw(frame, head, &headings(&shown, table, &data.objective()), theme);
         inner = Rect { y: inner.y + 1, height: inner.height - 1, ..inner };
     }
     let rows = usize::from(inner.height);
@@ -142,7 +152,7 @@ pub fn draw(
     let count = table.len().saturating_sub(first);
     for (at, place) in table.order().iter().enumerate().skip(first).take(rows) {
         let Some(experiment) = data.history.get(*place) else { continue };
-        let line = row(&shown, experiment, *place, selected == at, (table, data.setup, appearance));
+        let line = row(&shown, experiment, *place, selected == at, (table, data, appearance));
         let mut line = search_highlight::mark(line, slot.needle, theme);
         if selected == at && data.selected.is_some() {
             line = theme.select(line);
@@ -158,7 +168,7 @@ fn note(table: &Table, data: Experiments, all_key: &str) -> String {
     let shown = thousands(table.len() as f64);
     let sort = table.sort();
     let arrow = arrow(sort.descending);
-    let order = format!("by {} {arrow}", columns::name(sort.column, &data.setup.objective));
+    let order = format!("by {} {arrow}", columns::name(sort.column, &data.objective()));
     let others = table.of_others();
     let scope = match (others, table.is_of_one_problem()) {
         (0, _) => String::new(),
@@ -174,10 +184,6 @@ fn note(table: &Table, data: Experiments, all_key: &str) -> String {
             format!("{shown} of {of}{scope} · {} · {order}", printable(filter.text()))
         }
     }
-}
-
-fn arrow(descending: bool) -> &'static str {
-    if descending { "▼" } else { "▲" }
 }
 
 /// Draws the line that is typed into at the foot; below it what is wrong with it, or what can be typed. Returns the area
@@ -200,35 +206,17 @@ fn draw_filter(frame: &mut Frame, area: Rect, input: &Input, problem: Option<&st
     above
 }
 
-/// The area of each column's heading, without the gaps between them.
-fn head_areas(shown: &[ShownColumn], area: Rect) -> Vec<(Rect, Column)> {
-    let mut from = GUTTER;
-    let place = |&ShownColumn { column, width }: &ShownColumn| {
-        let x = area.x.saturating_add(from as u16);
-        from += width + columns::GAP.len();
-        (Rect { x, width: width as u16, ..area }.intersection(area), column)
-    };
-    shown.iter().map(place).collect()
-}
-
-fn header(shown: &[ShownColumn], table: &Table, setup: &Setup, theme: &Theme) -> Line<'static> {
+/// The headings of the columns.
+fn headings(shown: &[ShownColumn], table: &Table, objective: &Objective) -> Vec<Heading<Column>> {
     let sort = table.sort();
-    let mut spans = vec![Span::raw(" ".repeat(GUTTER))];
-    for (at, &ShownColumn { column, width }) in shown.iter().enumerate() {
-        let is_sorted = sort.column == column;
-        let mut name = columns::name(column, &setup.objective);
-        // A column that is too narrow for its heading holds a sign, which needs none.
-        if self::width(&name) > width {
-            name.clear();
-        } else if is_sorted {
-            name.push_str(arrow(sort.descending));
-        }
-        let name = if columns::is_figure(column) { pad_left(&name, width) } else { pad(&name, width) };
-        let style = if is_sorted { theme.strong() } else { theme.quiet() };
-        spans.push(Span::raw(if at > 0 { columns::GAP } else { "" }));
-        spans.push(Span::styled(name, style));
-    }
-    Line::from(spans)
+    let heading = |&ShownColumn { column, width }: &ShownColumn| Heading {
+        column,
+        name: columns::name(column, objective),
+        width,
+        is_figure: columns::is_figure(column),
+        descending: (sort.column == column).then_some(sort.descending),
+    };
+    shown.iter().map(heading).collect()
 }
 
 fn row(
@@ -236,7 +224,7 @@ fn row(
     experiment: &Experiment,
     place: usize,
     is_selected: bool,
-    (table, setup, appearance): (&Table, &Setup, &ScreenSettings),
+    (table, data, appearance): (&Table, Experiments, &ScreenSettings),
 ) -> Line<'static> {
     let theme = &appearance.theme;
     let facts = table.facts(place).cloned().unwrap_or_default();
@@ -251,15 +239,15 @@ fn row(
             Column::Description => {
                 cells::description(experiment, &facts, shows(Column::Problem), shows(Column::Device))
             }
-            _ => cells::text(column, width, experiment, &facts, &appearance.zone),
+            _ => cells::text(column, width, experiment, (&facts, data), &appearance.zone),
         };
-        let style = cells::style(column, experiment, is_foreign, setup.goal, theme);
+        let style = cells::style(column, experiment, is_foreign, data.setup.goal, theme);
         let cell = match column {
             Column::Description => fit(&cell, width).into_owned(),
             _ if columns::is_figure(column) => pad_left(&cell, width),
             _ => pad(&cell, width),
         };
-        spans.push(Span::raw(if at > 0 { columns::GAP } else { "" }));
+        spans.push(Span::raw(if at > 0 { GAP } else { "" }));
         spans.push(Span::styled(cell, style));
     }
     Line::from(spans)

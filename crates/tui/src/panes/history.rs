@@ -4,11 +4,12 @@
 use crate::chart::{Axis, AxisId, Chart, Cursor, ReferenceLine, Scale, Series, SeriesShape};
 use crate::format;
 use crate::keymap::Action;
-use crate::state::chart_points::{figure, nearest, place, range};
+use crate::state::chart_points::{ChartPoints, nearest, place, range};
 use crate::state::repository::Other;
 use crate::state::{Repository, Runs, ScreenSettings, Setup};
 use crate::text::{printable, wrap};
 use crate::widgets::{PaneSlot, bounds, mark};
+use lab_core::run::chosen::Chosen;
 use lab_core::run::experiment::{Experiment, ExperimentKey, Status};
 use lab_protocol::report::Measure;
 use ratatui::Frame;
@@ -180,7 +181,8 @@ fn bounds_words(runs: &Runs) -> Option<String> {
 }
 
 fn note(data: History, state: &HistoryState) -> String {
-    let unit = format::unit(&data.setup.objective);
+    let objective = data.repository.comparable().points.objective(&data.setup.objective);
+    let unit = format::unit(&objective);
     let count = data.repository.comparable().len();
     let noun = if count == 1 { "experiment" } else { "experiments" };
     let newest = count.checked_sub(1).and_then(|at| data.repository.nth_comparable(at));
@@ -227,8 +229,9 @@ fn draw_chart(
     steps.extend(steps.last().map(|(_, y)| (end, *y)));
 
     let must: Vec<f64> = now.iter().flat_map(|m| [Some(m.value), m.low, m.high]).flatten().collect();
+    let objective = points.objective(&setup.objective);
     let last = runs.last.as_ref();
-    let bounds = last.map(|last| bounds::reference_lines(&last.report, &setup.objective)).unwrap_or_default();
+    let bounds = last.map(|last| bounds::reference_lines(&last.report, &objective)).unwrap_or_default();
     let ends: Vec<f64> = bounds.iter().map(|(at, _)| *at).collect();
 
     let crowded = shown.len() > CROWDED * usize::from(area.width);
@@ -238,11 +241,13 @@ fn draw_chart(
     let chosen = selected.and_then(|at| Some((at, repository.nth_comparable(at)?)));
     let highlighted: Vec<(f64, f64)> = chosen
         .filter(|(at, _)| shown.contains(at))
-        .map(|(at, experiment)| (place(at), figure(experiment).unwrap_or(f64::NEG_INFINITY)))
+        .map(|(at, experiment)| (place(at), points.figure(experiment).unwrap_or(f64::NEG_INFINITY)))
         .into_iter()
         .collect();
     let status = chosen.map_or(Status::Keep, |(_, experiment)| experiment.row.status);
-    let is_wrong = !matches!(status, Status::Crash | Status::Rules)
+    let counts = chosen.is_some_and(|(_, experiment)| experiment.counts());
+    let is_wrong = !counts
+        && !matches!(status, Status::Crash | Status::Rules)
         && highlighted.iter().any(|(_, y)| *y == f64::NEG_INFINITY);
     let cursor_sign = if is_wrong { WRONG[0] } else { mark(status) };
 
@@ -290,18 +295,20 @@ fn draw_chart(
             .into_iter()
             .map(|(at, name)| ReferenceLine { axis: AxisId::Y, at, name, style: theme.quiet() })
             .collect(),
-        cursor: chosen.map(|(at, experiment)| Cursor { x: place(at), text: read_out(experiment, at) }),
+        cursor: chosen
+            .map(|(at, experiment)| Cursor { x: place(at), text: read_out(experiment, at, points) }),
     };
     let plot = chart.render(area, buffer, theme, appearance.symbols)?;
     Some(HistoryPlot { area: plot, x: chart.x, shown })
 }
 
 /// `12: 60.9k`; an experiment without a figure has a word instead.
-fn read_out(experiment: &Experiment, at: usize) -> String {
-    match figure(experiment) {
+fn read_out(experiment: &Experiment, at: usize, points: &ChartPoints) -> String {
+    match points.figure(experiment) {
         Some(value) => format!("{}: {}", at + 1, format::count(value)),
         None if experiment.row.status == Status::Crash => format!("{}: crash", at + 1),
         None if experiment.row.status == Status::Rules => format!("{}: other rules", at + 1),
+        None if experiment.counts() => format!("{}: of another measure", at + 1),
         None => format!("{}: wrong", at + 1),
     }
 }
@@ -312,7 +319,13 @@ fn undecided(data: History) -> Option<Measure> {
     let last = runs.last.as_ref().filter(|last| last.decided.is_none() && !runs.is_stale())?;
     let status = data.repository.status.as_ref();
     let is_experiment = status.is_none_or(|s| s.snapshot.incumbent.as_ref() != Some(&last.start.blob));
-    last.verdict.objective.filter(|_| is_experiment)
+    let measure = data.repository.comparable().points.measure();
+    let chosen = last.verdict.chosen.as_ref().and_then(Chosen::from_figure);
+    let figure = match measure {
+        Some(measure) => chosen.filter(|chosen| chosen.of == measure).map(|chosen| chosen.measure),
+        None => last.verdict.objective,
+    };
+    figure.filter(|_| is_experiment)
 }
 
 /// One row about one experiment: `▸ 5 of 8  9f8e7d4 ○ discard  60,900 sps  -0.6 % vs best  unroll by 8`.
@@ -326,15 +339,17 @@ fn describe(
     let theme = &appearance.theme;
     let comparable = data.repository.comparable();
     let row = &experiment.row;
-    let number = match figure(experiment) {
-        Some(value) => format!("{} {}", format::count(value), format::unit(&data.setup.objective)),
+    let figure = comparable.points.figure(experiment);
+    let objective = comparable.points.objective(&data.setup.objective);
+    let number = match figure {
+        Some(value) => format!("{} {}", format::count(value), format::unit(&objective)),
         None if row.status == Status::Rules => String::new(),
         None => row.correctness.to_string(),
     };
     let before =
         at.checked_sub(1).and_then(|before| comparable.points.best(before)).filter(|best| *best != 0.0);
     let before = before.filter(|_| comparable.points.is_beside_best(experiment));
-    let change = before.zip(figure(experiment)).map(|(best, value)| value / best - 1.0);
+    let change = before.zip(figure).map(|(best, value)| value / best - 1.0);
     let mut spans = vec![Span::styled(
         if is_selected { appearance.symbols.pick("▸ ", "> ") } else { "  " },
         theme.accent(),

@@ -8,10 +8,10 @@ pub use columns::{Column, Sort};
 
 use crate::search_highlight;
 use crate::state::ScreenSettings;
-use crate::text::{fit, pad, pad_left, printable, width};
-use crate::theme::Theme;
+use crate::text::{fit, pad, pad_left, printable};
 use crate::views::Pane;
-use crate::widgets::{ListArea, PaneSlot};
+use crate::widgets::table_head::{GAP, GUTTER, Heading, arrow};
+use crate::widgets::{ListArea, PaneSlot, table_head};
 use columns::ShownColumn;
 use lab_core::run::experiment::ExperimentKey;
 use lab_protocol::report::{AggregateOf, Report, Speed, Workload};
@@ -19,9 +19,6 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use std::sync::Arc;
-
-/// Columns before the first: the sign of the selected row.
-const GUTTER: usize = 2;
 
 /// Fewer workloads than this have no pane: the verdict says all.
 pub const LEAST: usize = 2;
@@ -164,8 +161,7 @@ pub fn draw(
     let mut heads = Vec::new();
     if inner.height > 2 {
         let head = Rect { height: 1, ..inner };
-        frame.render_widget(header(&shown, state.sort, theme), head);
-        heads = head_areas(&shown, head);
+        heads = table_head::draw(frame, head, &headings(&shown, state.sort), theme);
         inner = Rect { y: inner.y + 1, height: inner.height - 1, ..inner };
     }
     let rows = usize::from(inner.height);
@@ -202,35 +198,16 @@ fn note(of: &str, table: &WorkloadTable, sort: Option<Sort>) -> String {
     parts.join(" · ")
 }
 
-fn arrow(descending: bool) -> &'static str {
-    if descending { "▼" } else { "▲" }
-}
-
-/// The area of each column's heading, without the gaps between them.
-fn head_areas(shown: &[ShownColumn], area: Rect) -> Vec<(Rect, Column)> {
-    let mut from = GUTTER;
-    let place = |&ShownColumn { column, width }: &ShownColumn| {
-        let x = area.x.saturating_add(from as u16);
-        from += width + columns::GAP.len();
-        (Rect { x, width: width as u16, ..area }.intersection(area), column)
+/// The headings of the columns.
+fn headings(shown: &[ShownColumn], sort: Option<Sort>) -> Vec<Heading<Column>> {
+    let heading = |&ShownColumn { column, width }: &ShownColumn| Heading {
+        column,
+        name: column.name().to_owned(),
+        width,
+        is_figure: column.is_figure(),
+        descending: sort.filter(|sort| sort.column == column).map(|sort| sort.descending),
     };
-    shown.iter().map(place).collect()
-}
-
-fn header(shown: &[ShownColumn], sort: Option<Sort>, theme: &Theme) -> Line<'static> {
-    let mut spans = vec![Span::raw(" ".repeat(GUTTER))];
-    for (at, &ShownColumn { column, width: columns }) in shown.iter().enumerate() {
-        let sorted = sort.filter(|sort| sort.column == column);
-        let mut name = column.name().to_owned();
-        if let Some(sort) = sorted.filter(|_| width(&name) < columns) {
-            name.push_str(arrow(sort.descending));
-        }
-        let name = if column.is_figure() { pad_left(&name, columns) } else { pad(&name, columns) };
-        let style = if sorted.is_some() { theme.strong() } else { theme.quiet() };
-        spans.push(Span::raw(if at > 0 { columns::GAP } else { "" }));
-        spans.push(Span::styled(name, style));
-    }
-    Line::from(spans)
+    shown.iter().map(heading).collect()
 }
 
 fn row(
@@ -248,7 +225,7 @@ fn row(
             _ if column.is_figure() => pad_left(&fit(&cell, width), width),
             _ => pad(&fit(&cell, width), width),
         };
-        spans.push(Span::raw(if at > 0 { columns::GAP } else { "" }));
+        spans.push(Span::raw(if at > 0 { GAP } else { "" }));
         spans.push(Span::styled(cell, cells::style(column, workload, theme)));
     }
     Line::from(spans)

@@ -2,6 +2,8 @@
 
 use crate::chart::{Axis, Scale};
 use lab_core::config::Goal;
+use lab_core::objective::Objective;
+use lab_core::run::chosen::ChosenMeasure;
 use lab_core::run::experiment::{Experiment, Status};
 use std::ops::{Range, RangeInclusive};
 
@@ -27,6 +29,8 @@ pub struct ChartPoints {
     best: Vec<(f64, f64)>,
     /// The workloads of those experiments, if they judged a part of them.
     part: Option<usize>,
+    /// The measure that the problem of the newest one chose: every figure is of this measure. `None` is the objective.
+    measure: Option<ChosenMeasure>,
     count: usize,
     /// What the axis must reach where all of them are shown.
     reach: Reach,
@@ -58,10 +62,13 @@ impl Reach {
 impl ChartPoints {
     /// Of experiments from oldest to newest.
     pub fn of<'e>(experiments: impl Iterator<Item = &'e Experiment> + Clone, goal: Goal) -> Self {
-        let newest = experiments.clone().filter(|e| figure(e).is_some()).last();
+        let newest = experiments.clone().filter(|e| e.figure().is_some_and(f64::is_finite)).last();
         let part = newest.and_then(|newest| newest.measured.part);
-        let mut chart = ChartPoints { part, ..ChartPoints::default() };
+        let measure = newest.and_then(Experiment::measure);
+        let goal = measure.map_or(goal, ChosenMeasure::goal);
+        let mut chart = ChartPoints { part, measure, ..ChartPoints::default() };
         let ChartPoints { kinds, best, count, .. } = &mut chart;
+        let figure = |experiment| figure(experiment, measure);
         for (at, experiment) in experiments.enumerate() {
             *count = at + 1;
             if experiment.row.status == Status::Rules {
@@ -76,6 +83,8 @@ impl ChartPoints {
                     &mut kinds.kept
                 }
                 Some(_) => &mut kinds.discarded,
+                // It is correct, and nothing of this measure is known of it: the problem chose another one then.
+                None if experiment.counts() => continue,
                 None if experiment.row.status == Status::Crash => &mut kinds.crashed,
                 None => &mut kinds.wrong,
             };
@@ -117,6 +126,21 @@ impl ChartPoints {
         experiment.measured.part == self.part
     }
 
+    /// The measure of the figures; `None` is the objective.
+    pub fn measure(&self) -> Option<ChosenMeasure> {
+        self.measure
+    }
+
+    /// The objective of the figures, where lab.toml names `configured`.
+    pub fn objective(&self, configured: &Objective) -> Objective {
+        self.measure.map_or_else(|| configured.clone(), ChosenMeasure::objective)
+    }
+
+    /// The figure of an experiment in the chart's measure, if it counts.
+    pub fn figure(&self, experiment: &Experiment) -> Option<f64> {
+        figure(experiment, self.measure)
+    }
+
     /// The best up to this experiment, itself included.
     pub fn best(&self, at: usize) -> Option<f64> {
         let count = self.best.partition_point(|(x, _)| *x <= place(at));
@@ -138,8 +162,8 @@ fn within<'p>(points: &'p Points, shown: &Range<usize>) -> &'p Points {
 }
 
 /// A figure that counts: correct, and not of a crash.
-pub fn figure(experiment: &Experiment) -> Option<f64> {
-    experiment.figure().filter(|figure| figure.is_finite())
+fn figure(experiment: &Experiment, measure: Option<ChosenMeasure>) -> Option<f64> {
+    experiment.figure_of(measure).filter(|figure| figure.is_finite())
 }
 
 /// On the x-axis.
@@ -178,7 +202,9 @@ pub fn range(must: &[f64], others: Reach, reference_lines: &[f64], scale: Scale)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lab_core::run::chosen::Chosen;
     use lab_core::run::experiment::{Correctness, Measured, Row};
+    use lab_protocol::report::Measure;
 
     fn experiment(figure: f64, status: Status) -> Experiment {
         let row = Row {
@@ -243,6 +269,33 @@ mod tests {
         assert_eq!([0, 1, 2].map(|at| chart.best(at)), [Some(10.0), Some(10.0), Some(12.0)]);
         assert_eq!(all.each_ref().map(|one| chart.is_beside_best(one)), [true, false, true]);
         assert_eq!(ChartPoints::of(all[..2].iter(), Goal::Maximize).best(1), Some(90.0));
+    }
+
+    #[test]
+    fn the_chart_shows_the_measure_that_the_problem_chose() {
+        let timed = |samples, us| {
+            let mut timed = experiment(samples, Status::Keep);
+            let measure = Measure { value: us, low: None, high: None };
+            timed.measured.chosen = Some(Chosen { of: ChosenMeasure::Time, measure });
+            timed
+        };
+        let mut older = experiment(7.0, Status::Keep);
+        older.row.kernel_us = 9.0;
+        let mut untimed = experiment(6.0, Status::Keep);
+        untimed.row.kernel_us = 0.0;
+        let all = [older, untimed, timed(1.0, 8.0), timed(1.0, 8.5), timed(1.0, 4.0)];
+        let chart = ChartPoints::of(all.iter(), Goal::Maximize);
+        assert_eq!(chart.objective(&Objective::Throughput), Objective::KernelTime);
+        // Of the older one the row says the time; of the second nothing is known.
+        assert_eq!(
+            all.each_ref().map(|one| chart.figure(one)),
+            [Some(9.0), None, Some(8.0), Some(8.5), Some(4.0)]
+        );
+        assert_eq!([0, 1, 2, 3, 4].map(|at| chart.best(at)), [9.0, 9.0, 8.0, 8.0, 4.0].map(Some));
+        let kinds = chart.kinds(&(0..5));
+        assert_eq!((kinds.kept.len(), kinds.wrong.len()), (4, 0));
+        let without = ChartPoints::of(all[..2].iter(), Goal::Maximize);
+        assert_eq!(without.best(1), Some(7.0), "samples per second, as before");
     }
 
     #[test]

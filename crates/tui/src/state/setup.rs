@@ -28,7 +28,7 @@ impl Setup {
             kernel: project.kernel_name.clone(),
             objective: project.config.objective.clone(),
             goal: project.config.goal,
-            external: project.config.harness.clone(),
+            external: project.config.harness.as_ref().map(ToString::to_string),
             auto: project.config.auto.decide,
         }
     }

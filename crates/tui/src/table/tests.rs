@@ -43,6 +43,7 @@ fn history(rows: &str) -> Vec<Experiment> {
                 change: Some(change),
                 caveated: figure == 60.0,
                 part: None,
+                chosen: None,
             },
         }
     };

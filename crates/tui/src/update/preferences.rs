@@ -69,7 +69,8 @@ impl Model {
         let is_saved = saved.view == self.panes.view
             && saved.shares == self.panes.shares
             && saved.theme == appearance.chosen_theme
-            && saved.mouse == mouse;
+            && saved.mouse == mouse
+            && saved.all_problems == self.panes.experiments.all_problems;
         if is_saved || self.panes.dragged.is_some() {
             return None;
         }
@@ -78,6 +79,7 @@ impl Model {
             shares: self.panes.shares.clone(),
             theme: appearance.chosen_theme.clone(),
             mouse,
+            all_problems: self.panes.experiments.all_problems,
         };
         let layout = Box::new(appearance.saved_layout.clone());
         Some(Effect::Settings(SettingsRequest::SaveLayout(layout)))

@@ -44,6 +44,7 @@ impl Model {
             table.filter_by(Filter::default(), &self.repository.experiments);
         }
         table.show_one_problem(only, &self.repository.experiments);
+        self.panes.experiments.all_problems = !only;
         self.deselect_hidden();
         self.load_details()
     }

@@ -8,6 +8,7 @@ use crate::state::runs::Reporter;
 use crate::status::MessageLevel;
 use crate::views::Pane;
 use lab_core::run::experiment::Experiment;
+use lab_protocol::Language;
 
 impl Model {
     /// Loads the kernel where the shown text, or what it is compared with, is out of date.
@@ -57,7 +58,8 @@ impl Model {
         }
         self.panes.source.take(source);
         let texts = self.panes.source.texts();
-        texts.map(|(which, text)| Effect::Highlight(HighlightRequest { which, text })).collect()
+        let language = Language::of(&self.setup.kernel);
+        texts.map(|(which, text)| Effect::Highlight(HighlightRequest { which, language, text })).collect()
     }
 
     /// Compares with the selected experiment, or with the incumbent again.

@@ -21,12 +21,12 @@ pub const FIGURE: usize = 7;
 /// emulated device; a crash, a wrong result and a change of the rules have a word instead.
 pub fn figure(experiment: &Experiment, columns: usize) -> String {
     let about = if experiment.emulated { "~" } else { "" };
-    let value = experiment.row.throughput_sps;
     match experiment.row.status {
         Status::Crash => "crash".to_owned(),
         Status::Rules => "rules".to_owned(),
         _ if !experiment.row.correctness.passed() => "fail".to_owned(),
         _ => {
+            let value = experiment.figure().unwrap_or(0.0);
             let whole = format!("{about}{}", format::count(value));
             if width(&whole) <= columns { whole } else { format!("{about}{}", format::short(value)) }
         }

@@ -7,6 +7,7 @@ pub mod input;
 pub mod log_line;
 pub mod scrolled_text;
 pub mod slot;
+pub mod table_head;
 pub mod window;
 
 pub use experiment::{FIGURE, figure, mark};

@@ -5,6 +5,7 @@ mod digest;
 mod driver;
 mod error;
 mod finding;
+mod parameters;
 mod telemetry;
 mod tensor_map;
 
@@ -18,5 +19,6 @@ pub use driver::{
 };
 pub use error::{DeviceError, with_causes};
 pub use finding::Finding;
+pub use parameters::{OTHER_PARAMETERS, other_parameters};
 pub use telemetry::Telemetry;
 pub use tensor_map::{MAP_BYTES, MAX_RANK, MapElement, TensorMap};

@@ -58,7 +58,7 @@ mod coroutines;
 mod driver;
 mod headers;
 mod launch;
-mod lex;
+pub(crate) mod lex;
 mod order;
 mod races;
 mod rewrite;
@@ -69,6 +69,7 @@ mod stacks;
 #[cfg(test)]
 mod tests;
 
+pub use headers::LAB_H;
 pub use races::{BarrierScope, LOG_VARIABLE as RACE_LOG_VARIABLE, MemorySpace, Race, RacingAccess};
 
 use crate::api::{Builder, DeviceError, Driver};

@@ -42,8 +42,8 @@ pub enum MemoryLimit {
 /// As many bytes as the machine has.
 pub const MACHINE_MEMORY: MemoryLimit = MemoryLimit::Machine;
 
-/// Limits the memory of a child of this process that was not reaped yet, and lets Linux end it first where memory runs out.
-pub fn limit_child(child: u32, limit: MemoryLimit) {
+/// Limits the memory of a worker that the caller has just started, and lets Linux end it first where memory runs out.
+pub fn limit_worker(child: u32, limit: MemoryLimit) {
     let most = match limit {
         MemoryLimit::Machine => memory(),
         MemoryLimit::Bytes(bytes) => bytes,

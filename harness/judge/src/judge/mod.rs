@@ -88,6 +88,9 @@ pub fn judge(options: JudgeOptions, sink: impl Write + Send + 'static) -> Exit {
 
 /// Writes the last lines of a run and returns its exit code.
 fn write_verdict(options: &JudgeOptions, verdict: Result<Correctness, Stop>, out: &mut Writer) -> Exit {
+    // A source that cannot be read was refused already; then there is no launch that failed.
+    let source = || std::fs::read_to_string(options.kernel()).unwrap_or_default();
+    let verdict = verdict.map_err(|stop| crate::source_place::with_line(stop, &source()));
     let written = match &verdict {
         Ok(Correctness::Pass) => out.line("correctness", "pass"),
         Ok(Correctness::Fail) => out.line("correctness", "fail"),

@@ -1,17 +1,18 @@
 //! Supervising a child process of the judge: starting it with a socket on its stdin, forwarding its output, ending it with
 //! everything that it started, and describing how it ended.
 
+use super::forked::Forked;
 use super::forwarded_stream::ForwardedStream;
 use super::output;
 use lab_protocol::FatalSignal;
 use lab_system::child_group::{self, ChildGroup};
 use lab_system::lifetime;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeReader};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,12 +45,57 @@ pub type LineSink = Arc<dyn Fn(&str) + Send + Sync>;
 /// Dropping it kills it and everything that it started. The drop does not wait until the child is gone, because giving back a GPU's
 /// context takes a tenth of a second, which would delay the verdict.
 pub struct Child {
-    group: ChildGroup,
+    process: Process,
     /// Disconnects when both output streams are at their end.
     streams_open: Receiver<()>,
     streams: Vec<ForwardedStream>,
     /// The child printed too much and was killed for that.
     flooded: Arc<AtomicBool>,
+}
+
+/// The process of a child.
+enum Process {
+    /// A child of this process.
+    Own(ChildGroup),
+    /// A child of a Python on standby.
+    Forked(Forked),
+}
+
+impl Process {
+    fn id(&self) -> u32 {
+        match self {
+            Process::Own(group) => group.leader().as_raw_pid().unsigned_abs(),
+            Process::Forked(forked) => forked.id(),
+        }
+    }
+
+    fn poll(&mut self) -> io::Result<Option<ExitStatus>> {
+        match self {
+            Process::Own(group) => group.poll(),
+            Process::Forked(forked) => forked.poll(),
+        }
+    }
+
+    fn wait(&mut self) -> io::Result<ExitStatus> {
+        match self {
+            Process::Own(group) => group.wait(),
+            Process::Forked(forked) => forked.wait(),
+        }
+    }
+
+    fn kill(&self) {
+        match self {
+            Process::Own(group) => group.kill(),
+            Process::Forked(forked) => forked.kill(),
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        match self {
+            Process::Own(group) => group.is_reaped(),
+            Process::Forked(forked) => forked.has_ended(),
+        }
+    }
 }
 
 /// How long to wait for the last output of a child that ended. Another process may hold its pipes open.
@@ -88,36 +134,61 @@ impl Child {
         lab_device::sandbox::keep_descriptors();
         let mut group = ChildGroup::spawn(command)?;
         let leader = group.leader();
-        let (open, streams_open) = channel::<()>();
         let pipes = [
             group.take_stdout().map(OwnedFd::from).map(PipeReader::from),
             group.take_stderr().map(OwnedFd::from).map(PipeReader::from),
         ];
+        let kill = move || child_group::kill_unreaped(leader);
+        let child = Self::with_output(Process::Own(group), pipes.into_iter().flatten(), kill, forward)?;
+        Ok((child, ours))
+    }
+
+    /// A child that a Python on standby forks, which listens on `socket`. It finds modules in the folders of `python_path`.
+    pub fn fork(socket: &Path, python_path: &OsStr, forward: LineSink) -> io::Result<(Child, UnixStream)> {
+        let (ours, theirs) = UnixStream::pair()?;
+        let ((stdout, to_stdout), (stderr, to_stderr)) = (io::pipe()?, io::pipe()?);
+        let forked =
+            Forked::start(socket, python_path, [theirs.as_fd(), to_stdout.as_fd(), to_stderr.as_fd()])?;
+        let killer = Arc::new(forked.killer()?);
+        let kill = move || killer.kill();
+        let child = Self::with_output(Process::Forked(forked), [stdout, stderr], kill, forward)?;
+        Ok((child, ours))
+    }
+
+    /// A child whose output is forwarded. `kill` ends a child that prints too much.
+    fn with_output(
+        process: Process,
+        pipes: impl IntoIterator<Item = PipeReader>,
+        kill: impl Fn() + Clone + Send + 'static,
+        forward: LineSink,
+    ) -> io::Result<Child> {
+        let (open, streams_open) = channel::<()>();
         let flooded = Arc::new(AtomicBool::new(false));
-        let mut child = Child { group, streams_open, streams: Vec::new(), flooded: flooded.clone() };
-        for pipe in pipes.into_iter().flatten() {
+        let mut child = Child { process, streams_open, streams: Vec::new(), flooded: flooded.clone() };
+        for pipe in pipes {
             let stream = ForwardedStream::new(pipe);
             child.streams.push(stream.clone());
-            let (forward, open, flooded) = (forward.clone(), open.clone(), flooded.clone());
+            let (forward, open, flooded, kill) =
+                (forward.clone(), open.clone(), flooded.clone(), kill.clone());
             std::thread::Builder::new().name("forward".into()).spawn(move || {
                 if !stream.forward(&*forward) {
                     flooded.store(true, Ordering::SeqCst);
-                    child_group::kill_unreaped(leader);
+                    kill();
                 }
                 drop(open);
             })?;
         }
-        Ok((child, ours))
+        Ok(child)
     }
 
     /// The process id.
     pub fn id(&self) -> u32 {
-        self.group.leader().as_raw_pid().unsigned_abs()
+        self.process.id()
     }
 
     /// Returns whether the child has not ended yet.
     pub fn is_alive(&mut self) -> bool {
-        matches!(self.group.poll(), Ok(None))
+        matches!(self.process.poll(), Ok(None))
     }
 
     /// Waits up to 2 s for a child that is ending by itself, then kills it. Returns its own status if it ended by itself.
@@ -128,7 +199,7 @@ impl Child {
     /// [`Child::reap`] with another limit.
     pub fn reap_within(&mut self, patience: Duration) -> io::Result<ExitStatus> {
         let deadline = Instant::now() + patience;
-        while self.group.poll()?.is_none() && Instant::now() < deadline {
+        while self.process.poll()?.is_none() && Instant::now() < deadline {
             std::thread::sleep(POLL_EVERY);
         }
         self.end()
@@ -148,8 +219,8 @@ impl Child {
 
     /// Kills the child now, with everything that it started.
     pub fn end(&mut self) -> io::Result<ExitStatus> {
-        self.group.kill();
-        let status = self.group.wait()?;
+        self.process.kill();
+        let status = self.process.wait()?;
         // Nothing is ever sent. This returns when both streams are at their end, or after the time.
         let _ = self.streams_open.recv_timeout(LAST_OUTPUT);
         Ok(status)
@@ -158,10 +229,10 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        if self.group.is_reaped() {
+        if self.process.has_ended() {
             return;
         }
-        self.group.kill();
+        self.process.kill();
         // What the child printed comes before any later line. Its pipes close late, after its GPU context is gone.
         let deadline = Instant::now() + LAST_OUTPUT;
         while !self.streams.iter().all(ForwardedStream::all_forwarded) && Instant::now() < deadline {

@@ -4,7 +4,7 @@ use super::images::Images;
 use super::left_behind::{Threads, WorkerTasks};
 use super::link::{Link, Operation};
 use super::messages::{SandboxRequest, WorkerReply, WorkerRequest, missing_function, missing_text};
-use super::python::{Interpreter, NO_SANDBOX, OTHER};
+use super::python::{Interpreter, NO_SANDBOX, OTHER, Started};
 use super::{Breach, BufferId, Launch, Launched, ModuleId, Replayed, WatchingTool, serve};
 use crate::outcome::Stop;
 use crate::process::child::{Child, LineSink, Program};
@@ -12,7 +12,7 @@ use crate::process::rpc::Connection;
 use lab_device::sandbox::{FileAccess, SandboxState};
 use lab_device::{DeviceError, DeviceInfo, Driver, POISONS, Submission};
 use lab_protocol::Target;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -30,7 +30,7 @@ impl StartingWorker {
     pub fn ready(mut self) -> Result<Worker, Stop> {
         let number = self.asked?;
         match self.link.answer(number, Operation::Open, 0)?.0 {
-            WorkerReply::Opened { info, has_graphs, sandbox } => {
+            WorkerReply::Opened { info, has_graphs, has_statements, sandbox } => {
                 if info.emulated && !self.link.under_tool {
                     let process = self.link.connection.child().map(Child::id);
                     let counts = if self.link.python.is_some() { Threads::Busy } else { Threads::All };
@@ -52,6 +52,8 @@ impl StartingWorker {
                     next_poison: HashMap::new(),
                     last_poison: HashMap::new(),
                     has_graphs,
+                    has_statements,
+                    stated: HashSet::new(),
                     launched: None,
                 })
             }
@@ -79,6 +81,10 @@ pub struct Worker {
     last_poison: HashMap<BufferId, u32>,
     /// Whether launches can run as one graph.
     has_graphs: bool,
+    /// Whether launches have statements.
+    has_statements: bool,
+    /// The launches whose statement has run: module, entry and dims.
+    stated: HashSet<(ModuleId, String, Vec<u8>)>,
     launched: Option<Launched>,
 }
 
@@ -110,10 +116,10 @@ impl Worker {
         forward: LineSink,
     ) -> Result<StartingWorker, Stop> {
         let images = Images::new(cache_dir)?;
-        let (child, stream) = interpreter.start(target, &images, forward).map_err(|e| {
+        let started = interpreter.start(target, &images, forward).map_err(|e| {
             Stop::Lab(format!("the Python interpreter {interpreter} cannot be started: {e}. {OTHER}"))
         })?;
-        let mut starting = Self::starting_python(stream, child, target, time_limit, interpreter);
+        let mut starting = Self::starting_python(started, target, time_limit, interpreter);
         starting.images = Some(images);
         Ok(starting)
     }
@@ -173,16 +179,16 @@ impl Worker {
     }
 
     fn starting_python(
-        stream: UnixStream,
-        child: Child,
+        started: Started,
         target: Target,
         time_limit: Duration,
         interpreter: &Interpreter,
     ) -> StartingWorker {
+        let Started { child, stream, is_child } = started;
         let connection = Connection::new(stream, Some(child));
         let python = Some(interpreter.clone());
         let mut link = Link { connection, time_limit, under_tool: false, tasks: None, python, folder: None };
-        let parent = Some(std::process::id() as i32);
+        let parent = is_child.then_some(std::process::id() as i32);
         let open = WorkerRequest::Open { target, parent, under_tool: false, sandbox: None };
         let asked = link.ask(&open, Operation::Open, &[]);
         StartingWorker { link, asked, images: None }
@@ -344,8 +350,21 @@ impl Worker {
         self.request(&WorkerRequest::Free { buffer }).map(drop)
     }
 
+    /// Runs the launch statement of a launch on its own, once for an entry and dims: if it crashes or hangs, the kernel does not.
+    fn state(&mut self, launch: &Launch) -> Result<(), Stop> {
+        let key = (launch.module, launch.entry.clone(), launch.dims.clone());
+        if !self.has_statements || self.stated.contains(&key) {
+            return Ok(());
+        }
+        let statement = Operation::Statement(&launch.entry);
+        self.link.call(&WorkerRequest::State(launch.clone()), statement, &[], 0)?;
+        self.stated.insert(key);
+        Ok(())
+    }
+
     /// Launches, waits for the end, and returns the seconds between the device events around the launch.
     pub fn launch(&mut self, launch: &Launch) -> Result<f64, Stop> {
+        self.state(launch)?;
         match self.link.call(&WorkerRequest::Launch(launch.clone()), Operation::Launch, &[], 0)?.0 {
             WorkerReply::Launched { seconds, launched } => {
                 self.launched = Some(launched);
@@ -365,6 +384,7 @@ impl Worker {
         flush: Option<BufferId>,
         graph: bool,
     ) -> Result<Replayed, Stop> {
+        launches.iter().try_for_each(|launch| self.state(launch))?;
         let (flush, asked) = (flush.map(|buffer| (buffer, POISONS[0])), self.submission(graph));
         let request = WorkerRequest::Replay { launches, flush, submission: asked };
         match self.link.call(&request, Operation::Launch, &[], 0)?.0 {

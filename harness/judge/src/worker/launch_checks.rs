@@ -4,8 +4,8 @@ use super::launch_statement::{self, StatedLaunch, StatedMap};
 use super::memory::Memory;
 use super::messages::WorkerFailure;
 use super::tensor_maps::{self, Mapped, SCRATCH};
-use super::{Launch, LaunchArg};
-use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry};
+use super::{Launch, LaunchArg, STATEMENT_OF};
+use lab_device::{Arg, DeviceError, DeviceInfo, Driver, Entry, OTHER_PARAMETERS};
 
 /// Most kernels of a module that a message names.
 const NAMED: usize = 20;
@@ -104,13 +104,20 @@ pub fn kernel_names(device: &mut Device, loaded: u32) -> Result<String, DeviceEr
 /// What a kernel of a list gets differs from what a single kernel gets, so an error of its parameters says so.
 pub fn explained(error: DeviceError, is_list: bool) -> WorkerFailure {
     match error {
-        DeviceError::Kernel(text) if is_list && text.contains("its signature with the problem's") => {
-            let text = text.trim_end_matches('.');
+        DeviceError::Kernel(text) if is_list && text.contains(OTHER_PARAMETERS) => {
             WorkerFailure::Crash(format!(
                 "{text}. In a launch list each kernel takes the problem's parameters, then the scratch pointer, then its \
                  tensor maps."
             ))
         }
+        other => other.into(),
+    }
+}
+
+/// A failure of the kernel that is the launch statement of `entry`.
+pub fn of_statement(entry: &str, error: DeviceError) -> WorkerFailure {
+    match error {
+        DeviceError::Kernel(text) => WorkerFailure::Crash(format!("{STATEMENT_OF} {entry} failed: {text}")),
         other => other.into(),
     }
 }

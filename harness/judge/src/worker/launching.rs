@@ -1,15 +1,21 @@
 //! Modules, and launches of their kernels: finds the launch statement of an entry, runs it once for each set of
 //! dimensions, and turns what it asks for into the steps that the device runs.
 
-use super::launch_checks::{Device, build, check_shape, crash, encoded, explained, kernel_names};
+use super::launch_checks::{
+    Device, build, check_shape, crash, encoded, explained, kernel_names, of_statement,
+};
 use super::launch_statement::{self, LIST_BYTES, Refused, SHAPE_BYTES, Statement};
 use super::messages::{WorkerFailure, missing_text};
 use super::scratch::ScratchPool;
-use super::{BufferId, Launch, LaunchArg, Launched, LaunchedKernel, ModuleId};
+use super::{BufferId, Launch, LaunchArg, Launched, LaunchedKernel, ModuleId, STATEMENT_OF};
 use lab_device::{Arg, DeviceError, Entry, ExecutionOrder, MemoryRange, POISON, Shape, Step, Submission};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
+
+/// What a launch statement finds where it writes its result. It is no poison, so that a tool that watches reads of unwritten memory
+/// sees it written.
+const UNSTATED: u32 = 0x5a5a_5a5a;
 
 /// The name of the buffers for the result of launch statements, for messages.
 const STATEMENT: &str = "the launch statement's result";
@@ -115,6 +121,11 @@ impl Launching {
         let statement = format!("lab_launch_{entry}");
         let found = self.entry(device, module, &statement)?;
         Ok(found.map(|kernel| StatementKernel { kernel, is_list: false }).ok_or(statement))
+    }
+
+    /// Runs the launch statement of a launch that follows.
+    pub fn state(&mut self, device: &mut Device, launch: &Launch) -> Result<(), WorkerFailure> {
+        self.plan(device, launch).map(drop)
     }
 
     /// Launches, or runs the list of launches that the statement asks for, and waits. Returns the seconds.
@@ -254,8 +265,9 @@ impl Launching {
             let text = "there are two launch statements for {}: keep LAB_LAUNCH({}) or LAB_LAUNCHES({})";
             return Err(WorkerFailure::Build(text.replace("{}", &launch.entry)));
         }
-        let (out, bytes) = self.run_statement(device, launch, found)?;
-        let what = if found.is_list { "the launch list of" } else { "the launch statement of" };
+        let (out, bytes) =
+            self.run_statement(device, launch, found).map_err(|e| of_statement(&launch.entry, e))?;
+        let what = if found.is_list { "the launch list of" } else { STATEMENT_OF };
         let what = format!("{what} {}", launch.entry);
         let read = if found.is_list {
             launch_statement::read_list(&bytes)
@@ -288,7 +300,8 @@ impl Launching {
             Some(buffer) => buffer,
             None => *result.insert(device.memory.allocate(device.driver, STATEMENT.into(), bytes)?),
         };
-        device.memory.fill(device.driver, out, POISON)?;
+        // The statement writes what it states, and all of the result is read.
+        device.memory.fill(device.driver, out, UNSTATED)?;
         device.memory.expect_launch();
         let address = device.memory.address(out)?;
         let info = [device.info.sms, device.info.max_shared_bytes, u32::from(device.info.emulated)];

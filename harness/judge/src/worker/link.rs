@@ -1,5 +1,6 @@
 //! The connection to a worker: how long the judge waits for an answer, and what a failure says about the kernel.
 
+use super::STATEMENT_OF;
 use super::left_behind::WorkerTasks;
 use super::messages::{WorkerAnswer, WorkerFailure, WorkerReply, WorkerRequest};
 use super::python::{Interpreter, OTHER, without_folder};
@@ -14,11 +15,13 @@ const OWN_WORK: Duration = Duration::from_secs(60);
 
 /// What the judge waits for: decides how long it waits, and how a failure is described.
 #[derive(Clone, Copy, PartialEq)]
-pub enum Operation {
+pub enum Operation<'a> {
     Open,
     /// Loading an image, or executing a source.
     Load,
     Launch,
+    /// The launch statement of this entry.
+    Statement(&'a str),
     /// The worker's own work, between launches.
     Own,
 }
@@ -63,7 +66,7 @@ impl Link {
         let limit = self.limit(operation);
         let answer = self.connection.answer::<WorkerAnswer>(number, body_limit, limit);
         let (answer, body) = answer.map_err(|e| self.failed(e, operation))?;
-        if operation == Operation::Launch {
+        if matches!(operation, Operation::Launch | Operation::Statement(_)) {
             self.expect_nothing_left()?;
         }
         let answer = answer.map_err(|failure| self.described(failure, operation))?;
@@ -73,7 +76,7 @@ impl Link {
     /// Python imports packages where the lab's own worker has nothing to do.
     fn limit(&self, operation: Operation) -> Duration {
         match (operation, &self.python) {
-            (Operation::Launch, _) => self.time_limit,
+            (Operation::Launch | Operation::Statement(_), _) => self.time_limit,
             (Operation::Open | Operation::Load, Some(python)) => python.load_limit,
             (Operation::Open | Operation::Load | Operation::Own, _) => OWN_WORK,
         }
@@ -130,6 +133,9 @@ impl Link {
             (Operation::Launch, _) => {
                 Stop::Crash(format!("the kernel did not end within {limit}: it hangs, or is far too slow"))
             }
+            (Operation::Statement(entry), _) => {
+                Stop::Crash(format!("{STATEMENT_OF} {entry} did not end within {limit}: it hangs"))
+            }
             (Operation::Open, None) => Stop::Lab(format!("the device did not open within {limit}")),
             (Operation::Open, Some(python)) => Stop::Lab(format!(
                 "the Python interpreter {python} was not ready within {limit}: it hangs, or imports NumPy or torch too slowly. {OTHER}"
@@ -149,6 +155,9 @@ impl Link {
             (Operation::Open, None) => Stop::Lab(format!("the worker {how} before its device was open")),
             (Operation::Open, Some(python)) => Stop::Lab(python.why_not_ready(&how)),
             (Operation::Launch, _) => Stop::Crash(format!("the kernel crashed: its process {how}")),
+            (Operation::Statement(entry), _) => {
+                Stop::Crash(format!("{STATEMENT_OF} {entry} crashed: the worker process {how}"))
+            }
             (Operation::Load, Some(_)) => {
                 Stop::Crash(format!("the source crashed while it was loaded: its process {how}"))
             }

@@ -27,6 +27,8 @@ pub enum WorkerRequest {
     Load { image: PathBuf },
     /// Loads a module anew.
     Reload { module: ModuleId },
+    /// Runs the launch statement of a launch that follows, which then needs to run none. A failure is the statement's.
+    State(Launch),
     /// Asks for the name that a module lacks to launch `entry`.
     MissingEntry { module: ModuleId, entry: String },
     /// Allocates a buffer of so many bytes.
@@ -67,6 +69,9 @@ pub enum WorkerReply {
         info: DeviceInfo,
         /// Whether launches can run as one graph.
         has_graphs: bool,
+        /// Whether launches have statements, which [`WorkerRequest::State`] runs.
+        #[serde(default)]
+        has_statements: bool,
         /// What holds the worker back; `None` if nothing was asked for.
         sandbox: Option<SandboxState>,
     },

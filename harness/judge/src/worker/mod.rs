@@ -82,6 +82,9 @@ pub struct LaunchParameter {
 /// What messages call the scratch buffer of a list where no case owns it.
 pub const SCRATCH_NAME: &str = "the scratch buffer";
 
+/// How the text of a failure begins that is not the kernel's but that of a launch statement. The name of the entry follows.
+pub const STATEMENT_OF: &str = "the launch statement of";
+
 /// A tensor of a launch, of which its statement may ask for a tensor map.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchTensor {

@@ -6,9 +6,8 @@
 use super::images::Images;
 use crate::process::child::{Child, LineSink};
 use crate::sync::lock;
-use lab_device::sandbox::{MACHINE_MEMORY, limit_child};
+use lab_device::sandbox::{MACHINE_MEMORY, limit_worker};
 use lab_protocol::Target;
-use lab_python::First;
 use std::fmt;
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -58,16 +57,43 @@ pub struct Interpreter {
     pub program: PathBuf,
     /// Limit for its start with its packages, and for loading a source.
     pub load_limit: Duration,
+    /// Folders with modules that sources may import, the first one first.
+    pub modules: Vec<PathBuf>,
+    /// The socket of a parent on standby, which is the same Python and forks a worker sooner than one starts. A worker is started
+    /// without it if it cannot fork one.
+    pub standby: Option<PathBuf>,
+}
+
+/// A worker's process that has just begun.
+pub struct Started {
+    pub child: Child,
+    pub stream: UnixStream,
+    /// Whether this process is its parent.
+    pub is_child: bool,
 }
 
 impl Interpreter {
-    /// Starts the worker's process. `images` is its own folder, which gets a copy of the package: another kernel cannot change it.
-    pub fn start(
-        &self,
-        target: Target,
-        images: &Images,
-        forward: LineSink,
-    ) -> io::Result<(Child, UnixStream)> {
+    /// Starts the worker's process, or has the parent on standby fork it. `images` is the worker's own folder, which gets a copy of
+    /// the package: another kernel cannot change it.
+    pub fn start(&self, target: Target, images: &Images, forward: LineSink) -> io::Result<Started> {
+        let forked = self.standby.as_ref().and_then(|socket| {
+            Child::fork(socket, &lab_python::module_path(&self.modules), forward.clone()).ok()
+        });
+        let started = match forked {
+            Some((child, stream)) => Started { child, stream, is_child: false },
+            None => {
+                let (child, stream) = self.start_alone(images, forward)?;
+                Started { child, stream, is_child: true }
+            }
+        };
+        if target == Target::Cpu {
+            // Else Linux would end another process where memory runs out.
+            limit_worker(started.child.id(), MACHINE_MEMORY);
+        }
+        Ok(started)
+    }
+
+    fn start_alone(&self, images: &Images, forward: LineSink) -> io::Result<(Child, UnixStream)> {
         let package = images.path().join(PACKAGE);
         std::fs::create_dir(&package)
             .map_err(|e| io::Error::new(e.kind(), format!("{} cannot be made: {e}", package.display())))?;
@@ -75,18 +101,13 @@ impl Interpreter {
         let mut command = Command::new(&self.program);
         command
             .args(["-m", lab_python::WORKER])
-            .env("PYTHONPATH", lab_python::search_path(&package, First::Package))
+            .env("PYTHONPATH", lab_python::search_path_with(&package, &self.modules))
             // Lines come when they are printed, also before a crash.
             .env("PYTHONUNBUFFERED", "1")
             // No file of the current folder takes the name of a module.
             .env("PYTHONSAFEPATH", "1")
             .current_dir("/");
-        let (child, stream) = Child::spawn(&mut command, forward)?;
-        if target == Target::Cpu {
-            // Else Linux would end another process where memory runs out.
-            limit_child(child.id(), MACHINE_MEMORY);
-        }
-        Ok((child, stream))
+        Child::spawn(&mut command, forward)
     }
 
     /// Why a worker of this interpreter has ended before it was ready, and what to do. `how` says how it ended. Asks the
@@ -161,7 +182,12 @@ mod tests {
         assert_eq!(read(&["3.2", "lab: 3.11", "lab: numpy"]), (Some((3, 11)), true));
         assert_eq!(read(&["lab: 2.7", "ImportError: No module named numpy"]), (Some((2, 7)), false));
         assert_eq!(read(&["-c import sys"]), (None, false));
-        let echo = Interpreter { program: "echo".into(), load_limit: Duration::from_secs(60) };
+        let echo = Interpreter {
+            program: "echo".into(),
+            load_limit: Duration::from_secs(60),
+            modules: Vec::new(),
+            standby: None,
+        };
         let text = echo.why_not_ready("ended with exit code 0");
         assert!(
             text.starts_with("the Python interpreter echo ended with exit code 0 before it was ready"),

@@ -38,8 +38,8 @@ pub fn serve(
     // Everything that the device needs is open now, no further thread was started, and no kernel is loaded yet.
     let sandbox =
         sandbox.map(|asked| sandbox::enter(policy(&device.info, asked.for_foreign_tool), &asked.files));
-    let opened =
-        WorkerReply::Opened { info: device.info.clone(), has_graphs: device.driver.has_graphs(), sandbox };
+    let (info, has_graphs) = (device.info.clone(), device.driver.has_graphs());
+    let opened = WorkerReply::Opened { info, has_graphs, has_statements: true, sandbox };
     framing::send(&mut stream, &(number, WorkerAnswer::Ok(opened)), &[])?;
     while let Some((number, request, body)) = rpc::next(&mut stream)? {
         let (answer, body): (WorkerAnswer, _) = match device.answer(request, body) {
@@ -121,6 +121,10 @@ impl OpenDevice {
             }
             WorkerRequest::Free { buffer } => {
                 device.memory.free(device.driver, buffer)?;
+                WorkerReply::Done
+            }
+            WorkerRequest::State(launch) => {
+                launching.state(device, &launch)?;
                 WorkerReply::Done
             }
             WorkerRequest::Replay { launches, flush, submission } => {

@@ -1,54 +1,14 @@
 //! The fixed discipline of `lab bench` with the real children, and what a run says of each workload if one of them fails.
 
-use crate::support::{Folder, Judged, run};
+use crate::doubled;
+use crate::support::{Judged, run};
 use lab_judge::JudgeOptions;
 use lab_judge::measure::plan::Trials;
 use lab_protocol::Exit;
 
-/// Doubles `n` numbers, in four workloads.
-const PROBLEM: &str = r#"
-entry = "doubled"
-dims = ["n"]
-[[tensor]]
-name = "x"
-role = "in"
-type = "f32"
-shape = ["n"]
-values = { normal = {} }
-[[tensor]]
-name = "y"
-role = "out"
-type = "f32"
-shape = ["n"]
-[tolerance.f32]
-[objective]
-samples = "n"
-[[workload]]
-dims = { n = 100 }
-[[workload]]
-dims = { n = 200 }
-[[workload]]
-dims = { n = 300 }
-[[workload]]
-dims = { n = 400 }
-"#;
-
-/// A correct kernel that first runs `body` with the cell `i`.
-fn kernel(body: &str) -> String {
-    format!(
-        "#include \"lab.h\"\n__device__ int launches = 0;\n\
-         extern \"C\" __global__ void doubled(const float* x, float* y, int n) {{\n\
-         int i = blockIdx.x * blockDim.x + threadIdx.x;\n{body}\nif (i < n) y[i] = 2 * x[i];\n}}\n\
-         LAB_LAUNCH(doubled) {{ launch.grid[0] = (dims.n + 31) / 32; launch.block[0] = 32; }}\n"
-    )
-}
-
 fn benched(body: &str) -> Judged {
-    let folder = Folder::new(&[
-        ("problem.toml", PROBLEM),
-        ("reference.cu", &kernel("")),
-        ("kernel.cu", &kernel(body)),
-    ]);
+    let source = doubled::kernel("__device__ int launches = 0;", body);
+    let folder = doubled::folder(&[100, 200, 300, 400], &source);
     let discipline = Some(Trials { warm_up: 3, iterations: 100, trials: 3 });
     run(JudgeOptions { discipline, ..folder.options() })
 }

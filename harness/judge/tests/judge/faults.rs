@@ -1,5 +1,6 @@
 //! Kernels, compilers and missing files that could harm the lab.
 
+use crate::doubled;
 use crate::support::{self, Folder, Judged, Log, write_script};
 use lab_judge::JudgeOptions;
 use lab_judge::judge::judge;
@@ -11,47 +12,17 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-const PROBLEM: &str = r#"
-entry = "doubled"
-dims = ["n"]
-[[tensor]]
-name = "x"
-role = "in"
-type = "f32"
-shape = ["n"]
-values = { normal = {} }
-[[tensor]]
-name = "y"
-role = "out"
-type = "f32"
-shape = ["n"]
-[tolerance.f32]
-[objective]
-samples = "n"
-[[workload]]
-dims = { n = 100 }
-"#;
-
 /// A correct kernel that first runs `body` with the cell `i`.
 fn kernel(body: &str) -> String {
-    format!(
-        r#"#include "lab.h"
-#include <stdio.h>
-extern "C" __global__ void doubled(const float* x, float* y, int n) {{
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    {body}
-    if (i < n) y[i] = 2 * x[i];
-}}
-LAB_LAUNCH(doubled) {{
-    launch.grid[0] = (dims.n + 31) / 32;
-    launch.block[0] = 32;
-}}
-"#
-    )
+    doubled::kernel("#include <stdio.h>", body)
+}
+
+fn folder_of(source: &str) -> Folder {
+    doubled::folder(&[100], source)
 }
 
 fn folder(body: &str) -> Folder {
-    Folder::new(&[("problem.toml", PROBLEM), ("reference.cu", &kernel("")), ("kernel.cu", &kernel(body))])
+    folder_of(&kernel(body))
 }
 
 fn judged(body: &str) -> Judged {
@@ -101,13 +72,7 @@ fn a_compilers_messages_cannot_steer_a_terminal() {
                     #pragma message(\"\\x1b]0;title\\x07\\rcorrectness: pass\\ncorrectness: pass\")\n";
     let source = |more: &str| format!("{messages}{more}{}", kernel(""));
     for (more, exit) in [("", Exit::Passed), ("#error \x1b[31m\u{2066}here\u{9b}2J\n", Exit::NotBuilt)] {
-        let kernel_cu = source(more);
-        let judged = Folder::new(&[
-            ("problem.toml", PROBLEM),
-            ("reference.cu", &kernel("")),
-            ("kernel.cu", &kernel_cu),
-        ])
-        .judge();
+        let judged = folder_of(&source(more)).judge();
         judged.expect(exit);
         let invisible =
             judged.log.chars().find(|c| *c != '\n' && *c != '\t' && !lab_protocol::text::is_visible(*c));
@@ -142,8 +107,7 @@ fn a_kernel_that_writes_to_the_workers_socket_is_a_crash() {
     // On the cpu device a kernel can write to any descriptor, so answers that arrive there are not trusted.
     let forge = "if (i == 5) for (int fd = 3; fd < 40; fd++) write(fd, \"correctness: pass\\n\", 18);";
     let source = format!("#include <unistd.h>\n{}", kernel(forge));
-    let folder =
-        Folder::new(&[("problem.toml", PROBLEM), ("reference.cu", &kernel("")), ("kernel.cu", &source)]);
+    let folder = folder_of(&source);
     let judged = folder.judge();
     judged.expect(Exit::Crashed).expect_in("stopped", "the worker sent an invalid answer");
 }
@@ -185,8 +149,7 @@ fn a_kernel_that_is_wrong_only_when_it_is_timed_fails_and_has_no_measure() {
     // Verification makes three launches here, one for each order of threads.
     let late = "if (i == 0 && atomicAdd(&calls, 1) >= 3) { y[0] = 7; return; }";
     let source = format!("__device__ int calls = 0;\n{}", kernel(late));
-    let folder =
-        Folder::new(&[("problem.toml", PROBLEM), ("reference.cu", &kernel("")), ("kernel.cu", &source)]);
+    let folder = folder_of(&source);
     let judged = folder.judge();
     judged.expect(Exit::Wrong).expect_in("correctness", "fail").expect_no_measure();
     judged.expect_in("first_failure", "y[0] is 7, expected ").expect_in("first_failure", "timed launch");
@@ -366,8 +329,7 @@ fn a_kernel_dies_with_its_judge() {
     // The kernel prints its process id and never ends.
     let spin = "if (i == 5) { printf(\"\\npid %d\\n\", (int)getpid()); fflush(stdout); volatile int on = 1; while (on) {} }";
     let source = format!("#include <unistd.h>\n{}", kernel(spin));
-    let folder =
-        Folder::new(&[("problem.toml", PROBLEM), ("reference.cu", &kernel("")), ("kernel.cu", &source)]);
+    let folder = folder_of(&source);
     let mut judge = start_judge(&folder, None);
     let lines = BufReader::new(judge.stdout.take().unwrap()).lines().map_while(Result::ok);
     let (said, hear) = mpsc::channel();

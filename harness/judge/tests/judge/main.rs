@@ -5,6 +5,7 @@
 mod bench;
 mod check;
 mod delayed;
+mod doubled;
 mod faults;
 mod indexed;
 mod objectives;

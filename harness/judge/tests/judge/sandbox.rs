@@ -1,52 +1,20 @@
 //! What a compiler may read and write, and what happens without a sandbox. The kernels that try to break out of a worker are in
 //! `tests/kernels`.
 
+use crate::doubled;
 use crate::support::{self, Folder, Judged};
 use lab_device::sandbox;
 use lab_judge::JudgeOptions;
 use lab_protocol::{CompileOptions, Exit};
 use std::path::Path;
 
-const PROBLEM: &str = r#"
-entry = "doubled"
-dims = ["n"]
-[[tensor]]
-name = "x"
-role = "in"
-type = "f32"
-shape = ["n"]
-values = { normal = {} }
-[[tensor]]
-name = "y"
-role = "out"
-type = "f32"
-shape = ["n"]
-[tolerance.f32]
-[objective]
-samples = "n"
-[[workload]]
-dims = { n = 100 }
-"#;
-
 /// A correct kernel with further text at its top.
 fn kernel(top: &str) -> String {
-    format!(
-        r#"#include "lab.h"
-{top}
-extern "C" __global__ void doubled(const float* x, float* y, int n) {{
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = 2 * x[i];
-}}
-LAB_LAUNCH(doubled) {{
-    launch.grid[0] = (dims.n + 31) / 32;
-    launch.block[0] = 32;
-}}
-"#
-    )
+    doubled::kernel(top, "")
 }
 
 fn folder(top: &str) -> Folder {
-    Folder::new(&[("problem.toml", PROBLEM), ("reference.cu", &kernel("")), ("kernel.cu", &kernel(top))])
+    doubled::folder(&[100], &kernel(top))
 }
 
 /// Whether Linux can confine a process here. Says so where it cannot.
@@ -151,7 +119,7 @@ fn includes_of_the_repository_are_readable_and_its_records_are_not() {
     }
     std::fs::write(root.path().join("common/width.h"), "#define WIDTH 4\n").unwrap();
     std::fs::write(root.path().join(".lab/width.h"), "#define WIDTH 4\n").unwrap();
-    std::fs::write(problem.join("problem.toml"), PROBLEM).unwrap();
+    std::fs::write(problem.join("problem.toml"), doubled::problem(&[100])).unwrap();
     std::fs::write(problem.join("reference.cu"), kernel("")).unwrap();
     let including = |path: &str| {
         std::fs::write(

@@ -15,6 +15,7 @@ mod runs;
 #[allow(dead_code, unused_imports)]
 #[path = "../judge/support.rs"]
 mod support;
+mod wavegru;
 
 use lab_judge::{compiler, worker};
 use libtest_mimic::{Arguments, Trial};
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
     trials.extend(interpreters::trials());
     trials.extend(runs::trials());
     trials.extend(package::trials());
+    trials.extend(wavegru::trials());
     if let Some(why) = &missing {
         // The tests that need no NumPy run all the same.
         trials = trials

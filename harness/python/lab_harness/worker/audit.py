@@ -30,6 +30,9 @@ class Watch:
         self._allowed += [folder for folder in sys.path if folder.endswith(("site-packages", "dist-packages"))]
         self._allowed += [os.environ[name] for name in _CACHES if os.environ.get(name)]
         self._allowed = [_abspath(folder).rstrip("/") + "/" for folder in self._allowed]
+        # The modules that a kernel imports are in a copy of the repository, which lies below .lab.
+        searched = os.environ.get("PYTHONPATH", "").split(":")
+        self._searched = [_abspath(folder).rstrip("/") + "/" for folder in searched if folder]
         self._files = set()
         self._found = []
         self._is_noting = False
@@ -66,10 +69,13 @@ class Watch:
 
     def _is_forbidden(self, path):
         parts = path.replace("'", "").replace('"', "").split("/")
-        if parts[-1] not in _REFERENCES and _LAB_FOLDER not in parts:
-            return False
+        allowed = self._allowed
+        if parts[-1] not in _REFERENCES:
+            if _LAB_FOLDER not in parts:
+                return False
+            allowed = allowed + self._searched
         whole = _abspath(path)
-        return not any(whole.startswith(folder) or whole + "/" == folder for folder in self._allowed)
+        return not any(whole.startswith(folder) or whole + "/" == folder for folder in allowed)
 
 
 def _texts(args):

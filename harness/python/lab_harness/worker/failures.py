@@ -79,7 +79,7 @@ def _summary(error):
 
 
 def _traceback(error, path):
-    shown = _TracebackException(type(error), error, error.__traceback__, compact=True)
+    shown = _TracebackException(type(error), error, error.__traceback__)
     stack = shown.stack
     first = next((i for i, frame in enumerate(stack) if frame.filename == path), len(stack))
     # What comes before is the worker's own.

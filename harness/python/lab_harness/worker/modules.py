@@ -5,6 +5,7 @@ import sys
 import types
 
 from .calling import definition, described
+from .compiled import empty
 from .failures import Build, Lab, at_line, explain
 
 # Bound here, so that a kernel that patches `builtins` does not change how the next module is loaded.
@@ -19,30 +20,36 @@ class Module:
         self.path, self.shown = path, _basename(path)
         # The name in sys.modules. Two files of one name in one worker have different ones.
         self._name = name
-        self.namespace = {}
-        # Compiled once: what PyTorch has compiled for a function, it knows by the function's code.
+        self._module = _ModuleType(name)
+        # The globals of the functions: the same dictionary as long as the worker lives, see `empty`.
+        self.namespace = self._module.__dict__
         self._code = None
+        # Whether the memory of the device that its globals may hold was overwritten.
+        self.is_wiped = False
         try:
             with _open(path, "rb") as file:
                 self._source = file.read()
         except OSError as error:
             raise Lab(f"{path} cannot be read: {error}") from None
 
+    def empty(self):
+        """Removes what earlier launches left in the globals."""
+        empty(self.namespace)
+
     def execute(self, process):
-        """Executes the source in a fresh module. Raises Build with the text of an exception."""
-        fresh = _ModuleType(self._name)
-        fresh.__file__ = self.path
-        _modules[self._name] = fresh
+        """Executes the source. Raises Build with the text of an exception."""
+        self.namespace.update({"__name__": self._name, "__file__": self.path, "__doc__": None, "__package__": None,
+                               "__loader__": None, "__spec__": None})
+        _modules[self._name] = self._module
         try:
             if self._code is None:
                 self._code = _compile(self._source, self.path, "exec", dont_inherit=True)
-            _exec(self._code, fresh.__dict__)
+            _exec(self._code, self.namespace)
         except BaseException as error:  # noqa: B902: also SystemExit and KeyboardInterrupt are the kernel's
             process.end_a_copy()
             _modules.pop(self._name, None)
             raise Build(explain(error, self.path)) from None
         process.end_a_copy()
-        self.namespace = fresh.__dict__
 
     def function(self, entry):
         """The function of this name; None if the module has none, or something else under the name."""
@@ -87,15 +94,29 @@ class Modules:
             raise Lab(f"no module {number}")
         return self._modules[number]
 
-    def reload(self, number, keep_compiled):
+    def reload(self, number, device):
         """Executes a module's source anew, so that its globals hold nothing of earlier launches.
 
-        `keep_compiled` gets the globals before and after.
+        What modules hold on the device is wiped. So each other module is executed anew when it is used next.
         """
         module = self.get(number)
-        before = module.namespace
+        self._execute_again(module, device, device.wipe)
+        if device.wipe is not None:
+            for other in self._modules:
+                other.is_wiped = other is not module
+
+    def use(self, number, device):
+        """The module with this number, for a launch."""
+        module = self.get(number)
+        if module.is_wiped:
+            self._execute_again(module, device, None)
+        return module
+
+    def _execute_again(self, module, device, between):
+        compiled = device.compiled(module.namespace)
+        module.empty()
+        if between is not None:
+            between()
         module.execute(self._process)
-        keep_compiled(before, module.namespace)
-        # Frees what the globals held, also where functions and globals refer to each other.
-        for name in [name for name in before if not name.startswith("__")]:
-            del before[name]
+        module.is_wiped = False
+        device.use_compiled(compiled, module.namespace)

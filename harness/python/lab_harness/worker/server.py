@@ -96,7 +96,7 @@ class Worker:
     def _reload(self, fields, body):
         # What launches left beside their buffers is noted as a breach and restored.
         self._memory.check()
-        self._modules.reload(fields["module"], self._device.keep_compiled)
+        self._modules.reload(fields["module"], self._device)
         self._memory.exchange_places()
         self._device.scrub()
 
@@ -181,7 +181,7 @@ class Worker:
         parameters = launch.get("parameters")
         if parameters is None or len(parameters) != len(launch["args"]):
             raise Lab("the launch does not name its parameters: judge and worker are of different versions")
-        module, entry = self._modules.get(launch["module"]), launch["entry"]
+        module, entry = self._modules.use(launch["module"], self._device), launch["entry"]
         function = module.require(entry, parameters)
         call = calling.Call(module, function, launch, self._memory, self._device, self._process)
         return call.at(lambda address: address)

@@ -190,6 +190,20 @@ fn a_mixed_result_says_so_and_names_the_worst_workload() {
 }
 
 #[test]
+fn cells_without_a_tolerance_are_counted_and_the_first_is_named() {
+    let failed = |gate: &str| {
+        let log = format!(
+            "{gate}: inf limit=1\nfirst_failure: at[3] is 0, expected 5 (2 of 40 cells differ); x[3, :] is planted: ties; \
+             rows=40, set 0\ncorrectness: fail\n"
+        );
+        judged(&log, Ending::Exited(1), false).why
+    };
+    assert_eq!(failed("at_error"), "at_error: at[3] is 0, expected 5 (2 of 40 cells differ)");
+    assert_eq!(failed("other_error"), "other_error is inf, its limit 1", "the failure is of another tensor");
+    assert_eq!(failed("at_mismatched"), "at_mismatched is inf, its limit 1");
+}
+
+#[test]
 fn the_figure_is_the_one_that_the_problem_chose() {
     let passed = judged(&format!("{SEVERAL}correctness: pass"), Ending::Exited(0), false);
     // results.tsv has samples per second all the same.

@@ -46,16 +46,13 @@ pub fn draw(frame: &mut Frame, area: Rect, report: &Report, theme: &Theme, symbo
     }
 }
 
-/// `✓ h0_max_diff  worst: unit 17, 2.1e-6 of 3.0e-5 limit`.
+/// `✓ h0_max_diff  worst: unit 17, 2.1e-6 (limit 3.0e-5)`.
 fn title(report: &Report, gate: &Gate, more: &str, theme: &Theme) -> Line<'static> {
     let (sign, style) = if gate.passes() { ("✓ ", theme.good()) } else { ("✗ ", theme.bad()) };
     let series = series_name(report, &gate.name);
     let points = series.and_then(|name| report.series(name)).unwrap_or_default();
     let cells = series.and_then(|name| report.series_cells(name)).unwrap_or(0);
-    let worst = match (report.place(&gate.name), points.is_empty()) {
-        (None, true) => format!("worst{}", strip::of_limit(gate).replacen(',', ":", 1)),
-        _ => format!("{}{}", strip::worst(report, gate, &points, cells), strip::of_limit(gate)),
-    };
+    let [_, worst] = strip::worst(report, gate, &points, cells);
     Line::from(vec![
         Span::styled(sign, style),
         Span::styled(printable(&gate.name).into_owned(), theme.strong()),

@@ -13,6 +13,7 @@ use crate::widgets::evidence::value_text;
 use crate::widgets::{figure, mark};
 use lab_core::history::details::Compared;
 use lab_core::objective::Objective;
+use lab_core::run::chosen::ChosenMeasure;
 use lab_core::run::experiment::Experiment;
 use lab_core::run::record::Record;
 use lab_protocol::report::{Gate, Report};
@@ -67,8 +68,10 @@ fn head(
     out.extend(
         table.plain("device", cells_of(|e| printable(e.device.as_deref().unwrap_or_default()).into_owned())),
     );
-    let unit = printable(format::unit(objective)).into_owned();
-    let [a, b] = measures_of(experiments);
+    let measure = common_measure(experiments);
+    let objective = measure.map_or_else(|| objective.clone(), ChosenMeasure::objective);
+    let unit = printable(format::unit(&objective)).into_owned();
+    let [a, b] = measures_of(experiments, measure);
     out.push(table.row(&unit, [(a, theme.strong()), (b, theme.strong())]));
     let times = experiments.map(|e| e.map(|e| e.row.kernel_us).filter(|us| *us > 0.0));
     out.extend(table.plain("kernel µs", side_by_side(times, format::count)));
@@ -79,12 +82,20 @@ fn head(
     out
 }
 
+/// The measure that the problem chose, if it is the same for both; `None` is the objective, which every row has.
+fn common_measure(experiments: [Option<&Experiment>; 2]) -> Option<ChosenMeasure> {
+    let [a, b] = experiments.map(|e| e.and_then(Experiment::measure));
+    a.filter(|a| Some(*a) == b)
+}
+
 /// Both figures, as in `165,210 (164,880 … 165,540)`.
-fn measures_of(experiments: [Option<&Experiment>; 2]) -> [String; 2] {
-    let values = side_by_side(experiments.map(|e| e.and_then(Experiment::figure)), format::count);
+fn measures_of(experiments: [Option<&Experiment>; 2], measure: Option<ChosenMeasure>) -> [String; 2] {
+    let value = |e: Option<&Experiment>| e.and_then(|e| e.figure_of(measure));
+    let values = side_by_side(experiments.map(value), format::count);
     let ends = experiments.map(|e| {
-        let (figure, measure) = (e.and_then(Experiment::figure)?, e?.measured.objective?);
-        format::measure(figure, measure.low.zip(measure.high)).1
+        let measured = e?.measured;
+        let shown = if measure.is_some() { measured.shown() } else { measured.objective };
+        format::measure(value(e)?, shown?.low.zip(shown?.high)).1
     });
     let [a, b] = values;
     let [ends_a, ends_b] = ends;

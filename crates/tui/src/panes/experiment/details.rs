@@ -154,10 +154,10 @@ fn head(
 /// `165,210 sps (164,880 … 165,540)  6.05 µs  faster +3.1 % (+2.8 … +3.4) vs incumbent`.
 fn figures(experiment: &Experiment, objective: &Objective, theme: &Theme) -> Option<Line<'static>> {
     let figure = experiment.figure()?;
-    let unit = printable(format::unit(objective)).into_owned();
+    let unit = printable(format::unit(&experiment.objective(objective))).into_owned();
     let about = if experiment.emulated { "~" } else { "" };
     let measured = &experiment.measured;
-    let (figure, ends) = format::measure(figure, measured.objective.and_then(|m| m.low.zip(m.high)));
+    let (figure, ends) = format::measure(figure, measured.shown().and_then(|m| m.low.zip(m.high)));
     let mut spans = vec![Span::styled(format!("{about}{figure} {unit}"), theme.strong())];
     if let Some(ends) = ends {
         spans.push(Span::styled(format!(" {ends}"), theme.quiet()));
@@ -257,7 +257,8 @@ fn held_out_check(held_out: &HeldOut, columns: usize, appearance: &ScreenSetting
         out.push(labelled("sealed runs", LABEL, format!("{runs} passed"), theme));
     }
     if let Some(measured) = &held_out.measured {
-        let mut figure = format::count(measured.objective.value);
+        let mut figure = format::count(measured.shown().value);
+        figure.extend(measured.chosen.map(|chosen| format!(" {}", format::unit(&chosen.of.objective()))));
         figure.extend(measured.change.map(|change| format!("  {change} vs {}", change.against())));
         out.push(labelled("figure", LABEL, figure, theme));
     }

@@ -1,5 +1,6 @@
 //! The text and the style of a cell of the table.
 
+use super::Experiments;
 use crate::format;
 use crate::table::{Column, RowFacts, problem};
 use crate::text::{fit, printable};
@@ -19,7 +20,7 @@ pub fn text(
     column: Column,
     width: usize,
     experiment: &Experiment,
-    facts: &RowFacts,
+    (facts, data): (&RowFacts, Experiments),
     zone: &TimeZone,
 ) -> String {
     let row = &experiment.row;
@@ -30,6 +31,12 @@ pub fn text(
             let caveat = if experiment.measured.caveated { " !" } else { "" };
             let word = if width < 9 { "" } else { row.status.word() };
             format!("{} {word}{caveat}", mark(row.status)).trim_end().replace("  ", " ")
+        }
+        // A figure of another measure than the heading's names its own unit.
+        Column::Figure if experiment.counts() && experiment.measure() != data.measure => {
+            let objective = experiment.objective(&data.setup.objective);
+            let unit = format::unit(&objective);
+            format!("{} {unit}", figure(experiment, width.saturating_sub(unit.len() + 1)))
         }
         Column::Figure => figure(experiment, width),
         Column::Change => change.map(|c| against_incumbent(&c)).unwrap_or_default(),

@@ -4,10 +4,8 @@ use super::cells::in_short;
 use crate::format;
 use crate::table::{Column, Table};
 use crate::text::{printable, width};
+use crate::widgets::table_head::GAP;
 use lab_core::objective::Objective;
-
-/// Between two columns.
-pub const GAP: &str = "  ";
 
 /// A description that would get narrower than this gives no columns to others …
 const DESCRIPTION: usize = 26;

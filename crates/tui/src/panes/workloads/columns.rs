@@ -2,11 +2,9 @@
 
 use super::cells;
 use crate::text::width;
+use crate::widgets::table_head::GAP;
 use lab_protocol::report::{Speed, Workload};
 use std::cmp::Ordering;
-
-/// Between two columns.
-pub const GAP: &str = "  ";
 
 /// A column of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -87,8 +87,8 @@ fn as_many_columns_are_shown_as_fit_and_no_empty_one() {
     let table = table(LOG);
     let shown = |room: usize| {
         let shown = columns::choose(room, &table.workloads);
-        let used: usize = shown.iter().map(|s| s.width + columns::GAP.len()).sum();
-        assert!(used <= room + columns::GAP.len() || shown.len() == 1, "{room}: {shown:?}");
+        let used: usize = shown.iter().map(|s| s.width + GAP.len()).sum();
+        assert!(used <= room + GAP.len() || shown.len() == 1, "{room}: {shown:?}");
         shown.iter().map(|s| s.column.name()).collect::<Vec<_>>().join(", ")
     };
     assert_eq!(shown(30), "workload, µs, speed");

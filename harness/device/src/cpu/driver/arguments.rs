@@ -1,6 +1,6 @@
 //! A kernel's arguments, and the check against its parameters.
 
-use crate::api::{Arg, DeviceError};
+use crate::api::{Arg, DeviceError, other_parameters};
 use crate::cpu::abi::EntryRecord;
 use std::ffi::c_void;
 
@@ -40,24 +40,9 @@ impl AlignedArguments {
 
 /// Fails where the arguments do not have the sizes of the kernel's parameters.
 pub fn check(name: &str, record: &EntryRecord, args: &[Arg]) -> Result<(), DeviceError> {
-    const REMEDY: &str = "Compare its signature with the problem's.";
-    if record.arguments as usize != args.len() {
-        return Err(DeviceError::Kernel(format!(
-            "kernel '{name}' takes {} arguments, and the problem passes {}. {REMEDY}",
-            record.arguments,
-            args.len()
-        )));
-    }
-    for (i, arg) in args.iter().enumerate() {
-        // SAFETY: `sizes` is an array with one size for each parameter, and `i` is below their number.
-        let size = unsafe { *record.sizes.add(i) } as usize;
-        if size != arg.len() {
-            return Err(DeviceError::Kernel(format!(
-                "kernel '{name}': its parameter {} takes {size} bytes, and the problem passes {}. {REMEDY}",
-                i + 1,
-                arg.len()
-            )));
-        }
-    }
-    Ok(())
+    // SAFETY: `sizes` is an array with one size for each parameter, and each index is below their number.
+    let size = |i| unsafe { *record.sizes.add(i) } as usize;
+    let takes: Vec<usize> = (0..record.arguments as usize).map(size).collect();
+    let passes: Vec<usize> = args.iter().map(Vec::len).collect();
+    other_parameters(name, &takes, &passes).map_or(Ok(()), |why| Err(DeviceError::Kernel(why)))
 }

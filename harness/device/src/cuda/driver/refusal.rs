@@ -1,6 +1,6 @@
 //! Which launches a device refuses. These messages hold the numbers; the driver's own errors do not.
 
-use crate::api::Shape;
+use crate::api::{Shape, other_parameters};
 
 /// What a device allows for any launch.
 #[derive(Clone, Copy, Debug)]
@@ -169,25 +169,9 @@ pub fn of_cooperative_launch(
     })
 }
 
-/// Returns why arguments of these sizes, in bytes, cannot be passed.
+/// Returns why arguments of these sizes, in bytes, cannot be passed; `None` also if the driver cannot tell the parameters.
 pub fn of_arguments(kernel: &KernelAttributes, sizes: &[usize]) -> Option<String> {
-    let parameters = kernel.parameters.as_ref()?;
-    if parameters.len() != sizes.len() {
-        return Some(format!(
-            "{} takes {} parameters, and the problem passes {}: compare its signature with the problem's",
-            kernel.name,
-            parameters.len(),
-            sizes.len()
-        ));
-    }
-    let differs = |(_, (takes, passed)): &(usize, (&usize, &usize))| takes != passed;
-    let (index, (takes, passed)) = parameters.iter().zip(sizes).enumerate().find(differs)?;
-    Some(format!(
-        "parameter {} of {} has {takes} bytes, and the problem passes {passed}: compare its signature with \
-         the problem's",
-        index + 1,
-        kernel.name
-    ))
+    other_parameters(&kernel.name, kernel.parameters.as_ref()?, sizes)
 }
 
 #[cfg(test)]
@@ -290,13 +274,5 @@ mod tests {
         assert_eq!(of_cooperative_launch(&H200, &kernel(), &shape([264, 1, 1], [256, 1, 1], 0), 2), None);
         let text = of_cooperative_launch(&H200, &kernel(), &shape([265, 1, 1], [256, 1, 1], 0), 2);
         assert!(text.unwrap_or_default().contains("asks for 265, and 264 fit: 2 on each of 132"));
-    }
-
-    #[test]
-    fn arguments_must_have_the_sizes_of_the_parameters() {
-        assert_eq!(of_arguments(&kernel(), &[8, 8, 4]), None);
-        assert!(of_arguments(&kernel(), &[8, 8]).unwrap_or_default().contains("takes 3 parameters"));
-        let text = of_arguments(&kernel(), &[8, 4, 4]).unwrap_or_default();
-        assert!(text.starts_with("parameter 2 of k has 8 bytes, and the problem passes 4"), "{text}");
     }
 }

@@ -47,6 +47,7 @@ pub fn planted_tensors<'a>(spec: &'a ProblemSpec, case: &'a Case) -> Vec<Planted
         dtype: shaped.dtype,
         shape: &shaped.shape,
         range: shaped.values.as_ref().and_then(InputValues::range),
+        reach: shaped.values.as_ref().map_or(0.0, InputValues::reach),
         planting: shaped.values.is_some().then_some(&shaped.planted),
     };
     each.map(tensor).collect()

@@ -2,6 +2,7 @@
 
 mod cases;
 mod given;
+pub mod outline;
 mod peers;
 mod text;
 mod tolerance;

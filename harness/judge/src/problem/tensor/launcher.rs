@@ -1,5 +1,6 @@
 //! The buffers of one case on one worker, and its launches.
 
+use super::parameters::with_parameters;
 use super::spec::{Case, CaseTensor, ProblemSpec, TensorRole, TensorSpec};
 use crate::dtype::Dtype;
 use crate::gates::Unwritten;
@@ -266,7 +267,8 @@ impl CaseLauncher {
         order: ExecutionOrder,
     ) -> Result<f64, Stop> {
         self.prepare(worker, &[set], contents)?;
-        worker.launch(&self.launch_of(module, set, order))
+        let launched = worker.launch(&self.launch_of(module, set, order));
+        launched.map_err(|stop| with_parameters(stop, &self.spec, self.case()))
     }
 
     /// The next launch on what the last one left in this set: state stays, and pure outputs are poisoned again. Returns the

@@ -19,7 +19,7 @@ use serde::Deserialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Extreme {
-    /// Every cell times 1000; with a range, its high end.
+    /// Every cell times 1000, or as large as may be planted; with a range, its high end.
     Large,
     /// Every cell divided by 1000; with a range, its low end.
     Small,
@@ -31,6 +31,10 @@ pub enum Extreme {
     Negative,
     /// No negative number.
     Positive,
+    /// Every cell within a tenth of the lowest number: the whole line lies far below zero.
+    LargeNegative,
+    /// The same with the highest number.
+    LargePositive,
     /// The first cell is 20 times as large as any other one; with a range, its high end, which no other cell has.
     LargeFirst,
     /// The same with the last cell.
@@ -60,13 +64,15 @@ pub enum Extreme {
 impl Extreme {
     /// What `planted = true` stands for. The other kinds must be named, because a kernel need not bear them unless its problem
     /// says so.
-    const ORDINARY: [Extreme; 14] = [
+    const ORDINARY: [Extreme; 16] = [
         Extreme::Large,
         Extreme::Small,
         Extreme::Zero,
         Extreme::Constant,
         Extreme::Negative,
         Extreme::Positive,
+        Extreme::LargeNegative,
+        Extreme::LargePositive,
         Extreme::LargeFirst,
         Extreme::LargeLast,
         Extreme::LowestFirst,
@@ -91,6 +97,8 @@ impl Extreme {
             Extreme::Constant => "constant",
             Extreme::Negative => "negative",
             Extreme::Positive => "positive",
+            Extreme::LargeNegative => "large_negative",
+            Extreme::LargePositive => "large_positive",
             Extreme::LargeFirst => "large_first",
             Extreme::LargeLast => "large_last",
             Extreme::LowestFirst => "lowest_first",
@@ -121,8 +129,8 @@ pub enum Axis {
 #[serde(
     untagged,
     expecting = "planted is true, false, a list of kinds, or { kinds = [\"ties\"], along = 0 }. A kind is one of: large, small, \
-                 zero, constant, negative, positive, large_first, large_last, lowest_first, lowest_last, ties, repeated, \
-                 signed_zero, denormal (`ordinary` stands for these, as true does), saturated, inf, negative_inf, nan. `along` is the number of an extent, a list of them, \
+                 zero, constant, negative, positive, large_negative, large_positive, large_first, large_last, lowest_first, \
+                 lowest_last, ties, repeated, signed_zero, denormal (`ordinary` stands for these, as true does), saturated, inf, negative_inf, nan. `along` is the number of an extent, a list of them, \
                  or \"all\""
 )]
 pub enum PlantedText {

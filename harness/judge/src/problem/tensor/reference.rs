@@ -5,6 +5,7 @@ use super::spec::{Case, ProblemSpec, TensorRole};
 use crate::gates;
 use crate::outcome::Stop;
 use crate::problem::api::{ProblemContext, WorkerFor};
+use crate::source_place::with_line;
 use crate::worker::{ModuleId, Worker};
 use lab_device::ExecutionOrder;
 use lab_protocol::Language;
@@ -170,10 +171,14 @@ fn as_problem(source: &Path, stop: Stop) -> Stop {
     let name = source.file_name().unwrap_or_default().display();
     match stop {
         Stop::Lab(why) => Stop::Lab(why),
-        stop => Stop::Problem(match stop.to_string().strip_prefix(&format!("{name}:")) {
-            // Python's messages begin with the name of the file and the line.
-            Some(place) => format!("{}:{place}", source.display()),
-            None => format!("{}: {stop}", source.display()),
-        }),
+        stop => {
+            let text = std::fs::read_to_string(source).unwrap_or_default();
+            let stop = with_line(stop, &text).to_string();
+            Stop::Problem(match stop.strip_prefix(&format!("{name}:")) {
+                // Python's messages begin with the name of the file and the line.
+                Some(place) => format!("{}:{place}", source.display()),
+                None => format!("{}: {stop}", source.display()),
+            })
+        }
     }
 }

@@ -234,6 +234,10 @@ fn first_wrong(compared: &TensorComparison, place: impl Fn(&CellMismatch) -> Str
         Some(cell) => {
             let (at, n, all) = (place(cell), compared.mismatched, compared.cells);
             let (got, want) = (cell.got, cell.want);
+            // Without a tolerance an error has no size.
+            if compared.error.is_infinite() {
+                return format!("{at} is {got}, expected {want} ({n} of {all} cells differ)");
+            }
             format!(
                 "{at} is {got}, expected {want} ({n} of {all} cells off, at worst {:.3} times the tolerance)",
                 compared.error

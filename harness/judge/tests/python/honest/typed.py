@@ -10,9 +10,9 @@ _KINDS = {"f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "f8e
 
 def _copy_of(kind):
     def copy(**given):
-        x, y, long, n, m = (given.pop(name) for name in ("x", "y", "long", "n", "m"))
+        x, y, large, n, m = (given.pop(name) for name in ("x", "y", "large", "n", "m"))
         assert not given and x.dtype == kind and y.dtype == kind, (given, x.dtype, y.dtype)
-        assert x.shape == y.shape == (n, m) and long == 5_000_000_000 and type(long) is int
+        assert x.shape == y.shape == (n, m) and large == 5_000_000_000 and type(large) is int
         assert not x.flags.writeable and y.flags.writeable and y.flags.c_contiguous
         y[...] = x
     return copy

@@ -1,5 +1,5 @@
 # A bracket is missing.
-# judged: no build: kernels/a/kernel.py:5:
+# judged: no build: kernels/a/kernel.py:7:12: error: SyntaxError
 # says: error: SyntaxError: '(' was never closed
 
 

@@ -131,8 +131,14 @@ class CpuDevice:
     def scrub(self):
         """Nothing: there is no shared memory."""
 
-    def keep_compiled(self, before, after):
+    # Memory of the process that outlives a module cannot be told from other memory.
+    wipe = None
+
+    def compiled(self, namespace):
         """Nothing: NumPy compiles nothing."""
+
+    def use_compiled(self, compiled, namespace):
+        """Nothing, as above."""
 
     def view(self, address, word, shape, is_input):
         """A NumPy array of this memory. An input is read-only."""

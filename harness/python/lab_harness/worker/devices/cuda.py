@@ -18,6 +18,8 @@ from .windows import Window
 PAGE = 2 << 20
 # Bytes of the device memory through which buffers exchange their places.
 _EXCHANGED_AT_ONCE = 32 << 20
+# Tensors of PyTorch of this many bytes do not keep their content when their module is loaded anew.
+_KEPT_BYTES = 64 << 10
 _COMPARED_AT_ONCE = 16 << 20
 _POISON = 0x7FA5_7FA5
 
@@ -265,19 +267,27 @@ class CudaDevice:
             self.fill(self._exchange, min(length, _EXCHANGED_AT_ONCE) // 4 * 4, _POISON)
 
     def scrub(self):
-        """Wipes what a module may have left on the device: shared memory, and memory that PyTorch keeps for later."""
+        """Wipes the shared memory of the multiprocessors."""
+        if self._digester is not None:
+            self._digester.scrub()
+        self.wait("wipe shared memory")
+
+    def wipe(self):
+        """Overwrites memory of PyTorch: what is free, and tensors that have outlived their modules.
+
+        Small tensors keep their content: they may be constants of compiled functions.
+        """
         _collect()
         self.use_own_stream()
         for segment in self._snapshot():
             address = segment["address"]
             for block in segment["blocks"]:
-                if block["state"] == "inactive":
+                if block["state"] == "inactive" or block["size"] >= _KEPT_BYTES:
                     self._driver.call("cuMemsetD32Async", address, _POISON, block["size"] // 4, self._stream,
                                       action="wipe memory that PyTorch keeps")
                 address += block["size"]
-        if self._digester is not None:
-            self._digester.scrub()
-        self.wait("wipe shared memory")
+        self.wait("wipe memory that PyTorch keeps")
+        self._window.reloaded()
 
     def view(self, address, word, shape, is_input):
         """A PyTorch tensor of this memory."""
@@ -297,10 +307,13 @@ class CudaDevice:
         seconds, uncaptured = self._window.run(calls, flush, as_graph)
         return seconds, uncaptured, triton_kernels.resources(calls[0].module.namespace) if len(calls) == 1 else []
 
-    def keep_compiled(self, before, after):
-        """Lets a fresh module use what the one before has compiled."""
-        triton_kernels.keep_compiled(before, after)
-        self._window.reloaded()
+    def compiled(self, namespace):
+        """What the Triton kernels among these globals have compiled, for `use_compiled`."""
+        return triton_kernels.kernels(namespace)
+
+    def use_compiled(self, compiled, namespace):
+        """Lets a module that was executed anew use what it has compiled before."""
+        triton_kernels.use_compiled(compiled, namespace)
 
 
 def _driver_file():

@@ -1,7 +1,7 @@
 """Kernels of the lab's own on a CUDA device: digests of memory, noise, the wiping of shared memory, a wait.
 
-The kernels are those of harness/device/src/cuda/driver/digest.cu. The table of what to read and the results lie in page-locked host
-memory, so that nothing of them lies in device memory, where a kernel could find it.
+They are those of harness/device/src/cuda/driver/digest.cu, and one that scrambles memory. The table of what to read and the
+results lie in page-locked host memory, so that nothing of them lies in device memory, where a kernel could find it.
 """
 
 import ctypes
@@ -9,7 +9,7 @@ import ctypes
 from numpy import array, concatenate, cumsum, dtype, frombuffer, uint32, uint64, zeros
 
 from ..noise import NOISE_WORDS
-from .digest_ptx import TEXT
+from . import digest_ptx, scramble_ptx
 
 _CHUNK_WORDS = 1 << 16
 _CHUNK = dtype([("address", "<u8"), ("index", "<u8"), ("words", "<u4"), ("first", "<u4"), ("last", "<u4"),
@@ -30,11 +30,13 @@ class Digester:
 
     def __init__(self, driver, stream, sms, shared_bytes):
         self._driver, self._stream, self._sms, self._shared_bytes = driver, stream, sms, shared_bytes
-        module = driver.ask(_c_void, "cuModuleLoadData", TEXT.encode("ascii"), action="load the digest kernels")
         self._functions = {}
-        for name in ("lab_digest", "lab_noise", "lab_scrub", "lab_wait"):
-            function = driver.ask(_c_void, "cuModuleGetFunction", module, name.encode(), action=f"find {name}")
-            self._functions[name] = function
+        for text, names in ((digest_ptx.TEXT, ("lab_digest", "lab_noise", "lab_scrub", "lab_wait")),
+                            (scramble_ptx.TEXT, ("lab_scramble",))):
+            module = driver.ask(_c_void, "cuModuleLoadData", text.encode("ascii"), action="load the lab's kernels")
+            for name in names:
+                function = driver.ask(_c_void, "cuModuleGetFunction", module, name.encode(), action=f"find {name}")
+                self._functions[name] = function
         driver.call("cuFuncSetAttribute", self._functions["lab_scrub"], _MAX_DYNAMIC_SHARED, shared_bytes,
                     action="let the lab's kernel use all shared memory")
         # While a stream records a graph, nothing can be loaded. To read an attribute loads the kernel.
@@ -75,16 +77,47 @@ class Digester:
         sums = zeros(len(table) + 1, uint64)
         for start in range(0, len(table), _MAX_CHUNKS):
             part = table[start:start + _MAX_CHUNKS]
-            content = part.tobytes()
-            _copy(self._host[0], content, len(content))
-            self._launch("lab_digest", len(part), 256, 0, _c_u64(self._device[0]), _c_u64(self._device[1]), _c_u64(key))
-            self._driver.call("cuStreamSynchronize", self._stream, action="compute digests of device memory")
-            results = (_c_u64 * len(part)).from_address(self._host[1])
-            sums[1 + start:1 + start + len(part)] = frombuffer(results, uint64)
+            self._stage(part)
+            self._digest_staged(len(part), key)
+            sums[1 + start:1 + start + len(part)] = self._results(len(part))
         # Sums of 64 bits that wrap around: the difference of two is exact.
         sums = cumsum(sums, dtype=uint64)
         ends = cumsum(array([0] + [len(part) for part in parts]))
         return (sums[ends[1:]] - sums[ends[:-1]]).tolist()
+
+    def staged(self, ranges, key):
+        """Prepares the digest of all ranges together. Returns a function that launches it, and one that waits for it.
+
+        Nothing else may use the kernels in between. None if there are too many ranges, or none.
+        """
+        table = concatenate([self._chunks_of(address, length) for address, length in ranges]) if ranges else ()
+        count = len(table)
+        if not 0 < count <= _MAX_CHUNKS:
+            return None
+        self._stage(table)
+        return (lambda: self._digest_staged(count, key)), (lambda: self._results(count).tolist())
+
+    def scramble(self, ranges, key):
+        """Makes memory unreadable, or restores it: combines each of its words with a key of 32 bits. Waits."""
+        table = concatenate([self._chunks_of(address, length) for address, length in ranges])
+        for start in range(0, len(table), _MAX_CHUNKS):
+            part = table[start:start + _MAX_CHUNKS]
+            self._stage(part)
+            self._launch("lab_scramble", len(part), 256, 0, _c_u64(self._device[0]), _c_uint(key))
+            self._driver.call("cuStreamSynchronize", self._stream, action="scramble device memory")
+
+    def _stage(self, table):
+        """Puts a table where the kernels find it."""
+        content = table.tobytes()
+        _copy(self._host[0], content, len(content))
+
+    def _digest_staged(self, count, key):
+        self._launch("lab_digest", count, 256, 0, _c_u64(self._device[0]), _c_u64(self._device[1]), _c_u64(key))
+
+    def _results(self, count):
+        """Waits, and returns the digest of each chunk."""
+        self._driver.call("cuStreamSynchronize", self._stream, action="compute digests of device memory")
+        return frombuffer((_c_u64 * count).from_address(self._host[1]), uint64).copy()
 
     def _chunks_of(self, address, length):
         """The table of a range: runs of whole words, with the bits of the first and the last word that belong to it."""

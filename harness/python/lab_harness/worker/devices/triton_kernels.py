@@ -8,7 +8,7 @@ version lacks them, a module shows no resources and compiles again after a reloa
 _SPILL_BYTES = 4
 
 
-def _kernels(namespace):
+def kernels(namespace):
     """The Triton kernels among these globals, by their names: (the function, the autotuners around it)."""
     found = {}
     for name, value in list(namespace.items()):
@@ -32,7 +32,7 @@ def resources(namespace):
     """What each Triton kernel uses that has been launched: registers, spilled bytes of a thread, shared memory."""
     found = []
     try:
-        for function, _ in _kernels(namespace).values():
+        for function, _ in kernels(namespace).values():
             for kernel in _compiled(function):
                 registers = getattr(kernel, "n_regs", None)
                 if registers is None:
@@ -46,13 +46,12 @@ def resources(namespace):
     return list(unique.values())[:32]
 
 
-def keep_compiled(before, after):
-    """Gives the Triton kernels of a fresh module what the same kernels of the module before have compiled and tuned.
+def use_compiled(old, namespace):
+    """Gives the Triton kernels among these globals what the same kernels have compiled and tuned before.
 
     A compiled kernel holds no state. Without this each reload would read it from Triton's folder, and tune it again.
     """
-    old = _kernels(before)
-    for name, (fresh, tuners) in _kernels(after).items():
+    for name, (fresh, tuners) in kernels(namespace).items():
         if name not in old:
             continue
         known, known_tuners = old[name]

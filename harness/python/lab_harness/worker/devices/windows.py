@@ -3,8 +3,9 @@
 A graph begins with work that is not timed, the flush of the L2 cache or else a kernel that waits, so that the device has
 taken up the launches when the clock starts (harness/device/src/cuda/driver/replay.rs has the measurements).
 
-Work that the events do not see is found: after the window the worker waits for its own stream and takes digests of what
-the launches may write, then waits for the whole device and takes the digests again.
+Work that the events do not see is found. A graph holds what was recorded; the buffers are scrambled while it is recorded, so
+that work beside the recording is of no use. Behind plain launches the worker takes digests of what they may write, then waits
+for the whole device and takes the digests again. Nothing may have been written before the window.
 """
 
 import ctypes
@@ -24,7 +25,7 @@ _SLACK = 64 << 10
 _LATER_S, _LATER_PART = 300e-6, 0.1
 _FLOAT, _VOID, _SIZE = ctypes.c_float, ctypes.c_void_p, ctypes.c_size_t
 _byref = ctypes.byref
-_perf_counter = time.perf_counter
+_perf_counter, _thread_time = time.perf_counter, time.thread_time
 
 _ELSEWHERE = ("the kernel ran work on a stream that the measured time does not hold: {}. Launch on "
               "torch.cuda.current_stream(), or let that stream wait for your stream before the function returns.")
@@ -55,25 +56,26 @@ class Window:
         """Runs the calls. Returns the seconds of all, and why they did not run as a graph (None if they did)."""
         self._device.use_own_stream()
         self._device.driver.let_go_of_kept_lines()
+        outputs = _Outputs(self._device, calls, self._key)
         if not as_graph:
             if flush is not None or len(calls) > 1:
                 self._warm_up(calls, can_record=True)
-            return self._run_plain(calls, flush), None
+            return self._run_plain(calls, flush, outputs), None
         name = (calls[0].module.path, calls[0].entry)
         why = self._uncaptured.get(name)
         if why is None:
             try:
-                return self._run_graph(calls, flush), None
+                return self._run_graph(calls, flush, outputs), None
             except _Uncaptured:
                 pass
             # The first launch may set up what cannot be set up while a stream records.
             self._run_on_copies(calls[0])
             try:
-                return self._run_graph(calls, flush), None
+                return self._run_graph(calls, flush, outputs), None
             except _Uncaptured as error:
                 why = self._uncaptured[name] = str(error)
         self._warm_up(calls, can_record=False)
-        return self._run_plain(calls, flush), why
+        return self._run_plain(calls, flush, outputs), why
 
     def _warm_up(self, calls, can_record):
         """Lets each kind of call compile before the time is taken. A recording compiles, and runs nothing."""
@@ -113,23 +115,35 @@ class Window:
                 except Failure:
                     break
 
-    def _run_graph(self, calls, flush):
-        outputs = self._outputs(calls)
-        before = self._digests(outputs)
+    def _run_graph(self, calls, flush, outputs):
         graph, executable = self._record(calls, flush)
         try:
-            self._wait_for_all("record launches")
-            if before is not None and self._digests(outputs) != before:
-                raise Crash(_ELSEWHERE.format("it wrote to its outputs while its launches were recorded as a graph"))
-            began = _perf_counter()
+            outputs.expect_untouched("while its launches were recorded as a graph")
             driver = self._device.driver
             driver.call("cuGraphLaunch", executable, self._device.stream, action=_action(calls))
-            return self._finish(calls, outputs, began)
+            # A graph holds all that it does: nothing can go on after its last node.
+            return self._seconds(_action(calls))
         finally:
             self._destroy(graph, executable)
 
     def _record(self, calls, flush):
-        """Records flush or wait, event, calls, event. Returns the graph and its executable form."""
+        """Records flush or wait, event, calls, event. Returns the graph and its executable form.
+
+        Meanwhile the buffers are scrambled: a kernel that runs work on another stream, which is not recorded, gets results
+        that are wrong, in whatever memory it keeps them.
+        """
+        buffers = list({place: None for call in calls for place in call.buffers if place[1]})
+        digester, word = self._device.digester, secret() >> 32
+        if digester is not None and buffers:
+            digester.scramble(buffers, word)
+        try:
+            return self._record_scrambled(calls, flush)
+        finally:
+            self._wait_for_all("record launches")
+            if digester is not None and buffers:
+                digester.scramble(buffers, word)
+
+    def _record_scrambled(self, calls, flush):
         driver, stream = self._device.driver, self._device.stream
         graph, executable = _VOID(), _VOID()
         driver.call("cuStreamBeginCapture_v2", stream, _RELAXED, action="record launches")
@@ -162,45 +176,62 @@ class Window:
         if graph:
             self._device.driver.code("cuGraphDestroy", graph)
 
-    def _run_plain(self, calls, flush):
+    def _run_plain(self, calls, flush, outputs):
         driver, stream, action = self._device.driver, self._device.stream, _action(calls)
-        outputs = self._outputs(calls)
+        outputs.expect_untouched("before its launches")
         if flush is not None:
             driver.call("cuMemsetD32Async", flush[0], flush[2], flush[1] // 4, stream, action="flush the cache")
         # The flush has ended when the clock starts, so that it hides nothing of what the host needs for a launch.
         self._wait_for_all("flush the cache")
+        launch_digest, results = outputs.staged()
         began = _perf_counter()
         driver.call("cuEventRecord", self._began, stream, action="record an event")
         for call in calls:
             call.run()
         self._device.use_own_stream()
         driver.call("cuEventRecord", self._ended, stream, action="record an event")
-        return self._finish(calls, outputs, began)
-
-    def _finish(self, calls, outputs, began):
-        """Waits for the events and for the device. Returns the seconds between the events."""
-        driver, action = self._device.driver, _action(calls)
-        at_the_end = self._digests(outputs)
-        self._device.wait(action)
-        own = _perf_counter()
+        launch_digest()
+        at_the_end = results()
+        window, own = _perf_counter() - began, _thread_time()
         driver.call("cuCtxSynchronize", action=action)
-        later = _perf_counter() - own
-        milliseconds = _FLOAT()
-        driver.call("cuEventElapsedTime", _byref(milliseconds), self._began, self._ended, action="read the time")
-        if at_the_end is not None and self._digests(outputs) != at_the_end:
+        # The wait is busy. The time in which Linux ran another process does not count.
+        later = _thread_time() - own
+        launch_digest()
+        if results() != at_the_end:
             raise Crash(_ELSEWHERE.format("it wrote to its outputs after the last launch had ended"))
-        if later > max(_LATER_S, _LATER_PART * (own - began)):
+        if later > max(_LATER_S, _LATER_PART * window):
             raise Crash(_ELSEWHERE.format(f"the device went on for {later * 1e6:.0f} µs after the last launch had ended"))
+        return self._seconds(action)
+
+    def _seconds(self, action):
+        """Waits for the device. Returns the seconds between the events."""
+        self._wait_for_all(action)
+        milliseconds = _FLOAT()
+        self._device.driver.call("cuEventElapsedTime", _byref(milliseconds), self._began, self._ended, action="read the time")
         return milliseconds.value / 1e3
-
-    def _outputs(self, calls):
-        return [output for call in calls for output in call.outputs]
-
-    def _digests(self, ranges):
-        return self._device.digests(ranges, self._key)
 
     def _wait_for_all(self, action):
         self._device.driver.call("cuCtxSynchronize", action=action)
+
+
+class _Outputs:
+    """What some calls may write, as it was before them."""
+
+    def __init__(self, device, calls, key):
+        self._device, self._key = device, key
+        self._ranges = list({place: None for call in calls for place in call.outputs if place[1]})
+        self._before = device.digests(self._ranges, key)
+
+    def expect_untouched(self, when):
+        """Raises Crash if something has changed since."""
+        if self._before is not None and self._device.digests(self._ranges, self._key) != self._before:
+            raise Crash(_ELSEWHERE.format(f"it wrote to its outputs {when}"))
+
+    def staged(self):
+        """A function that launches digests of the present content without delay, and one that waits for them."""
+        digester = self._device.digester
+        staged = digester.staged(self._ranges, self._key) if digester is not None else None
+        return staged or (lambda: None, lambda: self._device.digests(self._ranges, self._key))
 
 
 def _action(calls):

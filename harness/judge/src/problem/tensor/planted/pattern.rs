@@ -30,20 +30,39 @@ pub struct Numbers {
     pub dtype: Dtype,
     /// The range of its values, if they have one.
     pub range: Option<(f64, f64)>,
+    /// What the size of a drawn number hardly ever exceeds.
+    pub reach: f64,
 }
 
-/// The largest number that is planted without a range, unless the problem asks for the type's largest: the range of f16 with a
-/// margin, so that a kernel may square it in f32, and may round it to f16.
+/// The largest number that is planted without a range, unless drawn numbers are larger or the problem asks for the type's
+/// largest: the range of f16 with a margin, so that a kernel may square it in f32, and may round it to f16.
 const LARGEST: f64 = 16_000.0;
 
 impl Numbers {
-    /// Brings a number into the range.
-    fn clamp(&self, number: f64) -> f64 {
-        let (low, high) = self.range.unwrap_or_else(|| {
-            let largest = LARGEST.min(self.dtype.largest());
+    /// The lowest and the highest number that are planted.
+    fn ends(&self) -> (f64, f64) {
+        self.range.unwrap_or_else(|| {
+            let largest = LARGEST.max(self.reach).min(self.dtype.largest());
             (-largest, largest)
-        });
+        })
+    }
+
+    /// Brings a number between the ends.
+    fn clamp(&self, number: f64) -> f64 {
+        let (low, high) = self.ends();
         number.clamp(low, high)
+    }
+
+    /// By what drawn numbers without a range are multiplied to be large ones: less than 1000 where they would pass the end.
+    fn enlarged(&self) -> f64 {
+        (self.ends().1 / self.reach).min(1000.0)
+    }
+
+    /// A number of the outermost tenth before the end on one side of zero, which is whole in a type of integers.
+    fn outermost(&self, end: f64, rng: &mut ChaCha8Rng) -> f64 {
+        let share = below(rng, 1 << 20) as f64 / f64::from(1 << 20);
+        let number = end * (1.0 - 0.1 * share);
+        self.clamp(if self.dtype.integers().is_some() { number.round() } else { number })
     }
 
     fn holds(&self, number: f64) -> bool {
@@ -85,7 +104,10 @@ impl Pattern {
                 vec![Pattern { kind, place: Place::Some }, Pattern { kind, place: Place::Last }]
             }
             Extreme::Ties => own(several),
-            Extreme::Large | Extreme::Small => own(!is_one_number),
+            Extreme::Large => own(!is_one_number && (numbers.range.is_some() || numbers.enlarged() > 1.0)),
+            Extreme::Small => own(!is_one_number),
+            Extreme::LargeNegative => own(!is_one_number && numbers.ends().0 < 0.0),
+            Extreme::LargePositive => own(!is_one_number && numbers.ends().1 > 0.0),
             Extreme::Zero => own(!is_one_number && numbers.holds(0.0)),
             Extreme::Negative => own(!is_one_number && numbers.may_be_negative()),
             Extreme::Positive => own(!is_one_number && numbers.may_be_negative() && numbers.holds(0.0)),
@@ -123,11 +145,16 @@ impl Pattern {
             (0..line.cells).for_each(|at| line.set(at, numbers.clamp(change(line.get(at)))));
         };
         match self.kind {
-            Extreme::Large => map(line, &|x| numbers.range.map_or(x * 1000.0, |(_, high)| high)),
+            Extreme::Large => map(line, &|x| numbers.range.map_or(x * numbers.enlarged(), |(_, high)| high)),
             Extreme::Small => map(line, &|x| numbers.range.map_or(x / 1000.0, |(low, _)| low)),
             Extreme::Zero => map(line, &|_| 0.0),
             Extreme::Negative => map(line, &|x| -x.abs()),
             Extreme::Positive => map(line, &f64::abs),
+            Extreme::LargeNegative | Extreme::LargePositive => {
+                let (low, high) = numbers.ends();
+                let end = if self.kind == Extreme::LargeNegative { low } else { high };
+                (0..line.cells).for_each(|at| line.set(at, numbers.outermost(end, rng)));
+            }
             Extreme::Constant => (1..line.cells).for_each(|at| line.copy(0, at)),
             Extreme::LargeFirst => peak(line, 0, 1.0, numbers),
             Extreme::LargeLast => peak(line, last, 1.0, numbers),
@@ -240,7 +267,7 @@ fn peak(line: &mut Line, place: usize, sign: f64, numbers: &Numbers) {
         return;
     }
     let peak = 20.0 * (0..line.cells).map(|at| line.get(at).abs()).fold(0.0, f64::max);
-    let largest = numbers.clamp(f64::INFINITY);
+    let (_, largest) = numbers.ends();
     if peak > largest {
         (0..line.cells).for_each(|at| line.set(at, line.get(at) * (largest / peak)));
     }

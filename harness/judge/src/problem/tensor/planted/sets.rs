@@ -19,11 +19,17 @@ pub struct PlantedTensor<'a> {
     pub shape: &'a [usize],
     /// The range of its values, if they have one.
     pub range: Option<(f64, f64)>,
+    /// What the size of a drawn number hardly ever exceeds.
+    pub reach: f64,
     /// `None` for an output.
     pub planting: Option<&'a Planting>,
 }
 
 impl PlantedTensor<'_> {
+    fn numbers(&self) -> Numbers {
+        Numbers { dtype: self.dtype, range: self.range, reach: self.reach }
+    }
+
     fn cells(&self) -> usize {
         self.shape.iter().product()
     }
@@ -56,7 +62,7 @@ impl PlantedTensor<'_> {
 
     /// The patterns that fit, those that hide others apart.
     fn patterns(&self, axis: Axis) -> [Vec<Pattern>; 2] {
-        let numbers = Numbers { dtype: self.dtype, range: self.range };
+        let numbers = self.numbers();
         let kinds = self.planting.map(|planting| planting.kinds.as_slice()).unwrap_or_default();
         let all = kinds.iter().flat_map(|kind| Pattern::of(*kind, self.length(axis), &numbers));
         let (hiding, ordinary) = all.partition(|pattern| pattern.kind.hides_others());
@@ -189,7 +195,7 @@ pub fn plant(inputs: &mut [Option<Vec<u8>>], placed: &[Placed], tensors: &[Plant
     let mut rng = ChaCha8Rng::seed_from_u64(seed ^ WRITTEN);
     for Placed { tensor, axis, line, pattern } in placed {
         let (shaped, Some(Some(bytes))) = (&tensors[*tensor], inputs.get_mut(*tensor)) else { continue };
-        let numbers = Numbers { dtype: shaped.dtype, range: shaped.range };
+        let numbers = shaped.numbers();
         let (start, stride) = (shaped.start(*axis, *line), shaped.stride(*axis));
         let mut line = Line::new(bytes, shaped.dtype, start, stride, shaped.length(*axis));
         pattern.write(&mut line, &numbers, &mut rng);

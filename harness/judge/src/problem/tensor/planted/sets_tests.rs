@@ -14,7 +14,7 @@ fn planting(kinds: &str, extents: usize) -> Planting {
 }
 
 fn tensor<'a>(shape: &'a [usize], range: Option<(f64, f64)>, planting: &'a Planting) -> PlantedTensor<'a> {
-    PlantedTensor { name: "x", dtype: Dtype::F32, shape, range, planting: Some(planting) }
+    PlantedTensor { name: "x", dtype: Dtype::F32, shape, range, reach: 4.0, planting: Some(planting) }
 }
 
 /// Numbers with no pattern in them, from `low` to `high`.
@@ -46,7 +46,7 @@ fn all_words(sets: &PlantedSets, tensors: &[PlantedTensor], seed: u64) -> Vec<St
     all
 }
 
-const ORDINARY: usize = 15;
+const ORDINARY: usize = 17;
 
 #[test]
 fn a_tensor_of_many_rows_has_every_pattern_in_each_set_and_half_of_its_rows_as_drawn() {
@@ -84,7 +84,7 @@ fn a_tensor_of_one_row_has_every_pattern_in_a_set_of_its_own() {
     let planting = self::planting("true", 2);
     let tensors = [tensor(&[4, 33], None, &planting)];
     let of_four = PlantedSets::of(&tensors, MANY, 1);
-    assert_eq!(of_four.further(), 8);
+    assert_eq!(of_four.further(), 9);
     assert_eq!(all_words(&of_four, &tensors, 1), of_one);
 }
 
@@ -231,6 +231,79 @@ fn no_planted_number_leaves_a_range() {
             assert!(only(6, range.1) && only(0, range.1) && only(6, range.0) && only(0, range.0));
         }
     }
+}
+
+/// The numbers of a tensor with these patterns alone, by the word of each one.
+fn lines_of(kinds: &str, like: PlantedTensor, fill: f64) -> Vec<(String, Vec<f64>)> {
+    let planting = planting(kinds, 1);
+    let tensors = [PlantedTensor { shape: &[64], planting: Some(&planting), ..like }];
+    let sets = PlantedSets::of(&tensors, MANY, 1);
+    let line = |number| {
+        let placed = sets.places_in_further(number, &tensors, 3);
+        let mut bytes = Vec::new();
+        (0..64).for_each(|at| like.dtype.encode(fill * (1.0 + f64::from(at) / 1000.0), &mut bytes));
+        let mut inputs = vec![Some(bytes)];
+        plant(&mut inputs, &placed, &tensors, 3);
+        let cells = inputs[0].as_ref().unwrap().chunks(like.dtype.size());
+        (words(&placed)[0].clone(), cells.map(|cell| like.dtype.decode(cell)).collect())
+    };
+    (0..sets.further()).map(line).collect()
+}
+
+#[test]
+fn a_line_lies_far_below_zero_and_another_one_far_above() {
+    let none = planting("false", 1);
+    let like = tensor(&[64], None, &none);
+    for (dtype, range, ends) in [
+        (Dtype::F32, None, (-16_000.0, 16_000.0)),
+        (Dtype::F16, None, (-16_000.0, 16_000.0)),
+        (Dtype::F8e4m3, None, (-448.0, 448.0)),
+        (Dtype::F32, Some((-2e6, 5.0)), (-2e6, 5.0)),
+        (Dtype::I32, Some((-90.0, 1e9)), (-90.0, 1e9)),
+        (Dtype::I8, Some((-128.0, 127.0)), (-128.0, 127.0)),
+        (Dtype::I64, Some((i64::MIN as f64, 90.0)), (i64::MIN as f64, 90.0)),
+    ] {
+        let lines =
+            lines_of("[\"large_negative\", \"large_positive\"]", PlantedTensor { dtype, range, ..like }, 1.0);
+        assert_eq!(lines.len(), 2, "{dtype}");
+        for ((word, line), (expected, end)) in
+            lines.iter().zip([("large_negative", ends.0), ("large_positive", ends.1)])
+        {
+            assert_eq!(word, expected);
+            // Eight bits round by up to a sixteenth.
+            let shares = if dtype.size() == 1 { 0.85..=1.0 } else { 0.899..=1.0 };
+            assert!(line.iter().all(|x| shares.contains(&(x / end))), "{dtype} {word} {line:?}");
+            assert!(dtype.size() == 1 || line.iter().any(|x| *x != line[0]), "{line:?}");
+        }
+    }
+    let above = PlantedTensor { range: Some((0.5, 1.5)), ..like };
+    let lines = lines_of("[\"large_negative\", \"large_positive\"]", above, 1.0);
+    assert_eq!(lines.iter().map(|(word, _)| word.as_str()).collect::<Vec<_>>(), ["large_positive"]);
+    assert!(lines[0].1.iter().all(|x| (1.349..=1.5).contains(x)));
+}
+
+#[test]
+fn numbers_that_are_drawn_above_the_usual_end_are_not_cut_off_at_it() {
+    let none = planting("false", 1);
+    let like = PlantedTensor { reach: 1.1e6, ..tensor(&[64], None, &none) };
+    let lines = lines_of("true", like, 1e6);
+    let line = |word: &str| &lines.iter().find(|(of, _)| of == word).unwrap_or_else(|| panic!("{word}")).1;
+    let differ = |line: &[f64]| line.iter().filter(|x| **x != line[0]).count() > 60;
+    for (word, sign) in [("negative", -1.0), ("positive", 1.0)] {
+        assert!(
+            line(word).iter().all(|x| (1e6..1.1e6).contains(&(sign * x))) && differ(line(word)),
+            "{word}"
+        );
+    }
+    for (word, sign) in [("large_negative", -1.0), ("large_positive", 1.0)] {
+        assert!(
+            line(word).iter().all(|x| (0.98e6..1.11e6).contains(&(sign * x))) && differ(line(word)),
+            "{word}"
+        );
+    }
+    assert!(lines.iter().all(|(word, _)| word != "large"), "there is no room above them");
+    let large = lines_of("[\"large\"]", PlantedTensor { reach: 40.0, ..like }, 30.0);
+    assert!(differ(&large[0].1) && large[0].1.iter().all(|x| (1e4..=16_000.0).contains(x)), "{large:?}");
 }
 
 #[test]

@@ -1,0 +1,154 @@
+//! Which Python runs for a project, and what of the project runs in it.
+
+use super::Project;
+use super::new_problem::lexical;
+use crate::config::Harness;
+use lab_protocol::Language;
+use std::env;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// Environment variable that names the interpreter for every project. It goes before lab.toml.
+pub const VARIABLE: &str = "LAB_PYTHON";
+
+/// The interpreter where nobody names one: a name that PATH leads to.
+const USUAL: &str = "python3";
+
+/// Who named the interpreter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamedBy {
+    /// `LAB_PYTHON`
+    Environment,
+    /// `python` in lab.toml
+    Config,
+    /// Nobody: it is python3 on the path.
+    Path,
+}
+
+impl NamedBy {
+    /// `LAB_PYTHON`, `lab.toml` or `the path`.
+    pub fn name(self) -> &'static str {
+        match self {
+            NamedBy::Environment => VARIABLE,
+            NamedBy::Config => "lab.toml",
+            NamedBy::Path => "the path",
+        }
+    }
+}
+
+/// The interpreter of a project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interpreter {
+    /// Absolute; or a name, where PATH leads to no such program. A link stays what it is: it may be the interpreter of a
+    /// virtual environment. The file need not exist.
+    pub program: PathBuf,
+    pub named_by: NamedBy,
+    /// The program, or the link that leads to it, lies in the work tree.
+    pub is_inside: bool,
+}
+
+impl Interpreter {
+    /// The interpreter that runs Python of this project.
+    pub fn of(project: &Project) -> Interpreter {
+        let of_environment = env::var_os(VARIABLE).filter(|named| !named.is_empty());
+        let here = || env::current_dir().unwrap_or_else(|_| project.root.clone());
+        let (program, named_by) = match (of_environment, &project.config.python) {
+            (Some(named), _) => (located(&named, &here()), NamedBy::Environment),
+            (None, Some(named)) => (located(OsStr::new(named), &project.home), NamedBy::Config),
+            (None, None) => (located(OsStr::new(USUAL), &project.home), NamedBy::Path),
+        };
+        let is_inside = lies_in(&program, &project.root);
+        Interpreter { program, named_by, is_inside }
+    }
+
+    /// The interpreter where there is no project: that of the environment.
+    pub fn without_project(folder: &Path) -> Interpreter {
+        let named = env::var_os(VARIABLE).filter(|named| !named.is_empty());
+        let named_by = if named.is_some() { NamedBy::Environment } else { NamedBy::Path };
+        let program = located(&named.unwrap_or_else(|| USUAL.into()), folder);
+        Interpreter { is_inside: lies_in(&program, folder), program, named_by }
+    }
+}
+
+/// The path of a program: a name without `/` is looked up in PATH, and a relative path counts from `folder`.
+fn located(named: &OsStr, folder: &Path) -> PathBuf {
+    match Path::new(named).components().count() > 1 {
+        true => lexical(&folder.join(named)),
+        false => which::which(named).unwrap_or_else(|_| named.into()),
+    }
+}
+
+/// Whether a program, or the file that it links to, lies below a folder.
+fn lies_in(program: &Path, root: &Path) -> bool {
+    let folder = program.parent().and_then(|folder| folder.canonicalize().ok());
+    [folder, program.canonicalize().ok()].into_iter().flatten().any(|path| path.starts_with(root))
+}
+
+/// The source that Python runs for a project, relative to the work tree: the kernel, its reference.py, or the script that is
+/// its harness. `None` if there is none, or if a command judges.
+pub fn source(project: &Project) -> Option<String> {
+    match &project.config.harness {
+        Some(Harness::Command(_)) => return None,
+        Some(Harness::Python { python }) => return Some(script_name(project, python)),
+        None => {}
+    }
+    if project.language() == Language::Python {
+        return Some(project.kernel_name.clone());
+    }
+    let [cuda, python] =
+        [Language::Cuda, Language::Python].map(|of| project.problem_dir.join(of.reference_name()));
+    let is_reference = python.is_file() && !cuda.is_file() && is_tensor_problem(project);
+    is_reference.then(|| project.relative(&python)).flatten()
+}
+
+/// The path of a harness's script, which lab.toml names relative to itself; relative to the work tree where it lies in it.
+fn script_name(project: &Project, script: &str) -> String {
+    let path = lexical(&project.home.join(script));
+    project.relative(&path).unwrap_or_else(|| path.to_string_lossy().into_owned())
+}
+
+/// Most bytes of a problem.toml.
+const SIZE_LIMIT: u64 = 8 << 20;
+
+/// Whether the problem has a reference among its files. A problem.toml that cannot be read counts, because the judge, which
+/// says what is wrong, decides by its own reading.
+fn is_tensor_problem(project: &Project) -> bool {
+    let text = project.files().read_resolved(&project.problem_dir.join("problem.toml"), SIZE_LIMIT);
+    let table = text.ok().and_then(|text| String::from_utf8(text).ok()?.parse::<toml::Table>().ok());
+    table.and_then(|table| Some(table.get("kind")?.as_str()? == "tensor")).unwrap_or(true)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn an_interpreter_of_the_folder_is_told_from_one_of_the_system() {
+        let temp = tempfile::tempdir().unwrap();
+        let temp = temp.path().canonicalize().unwrap();
+        let (root, venv) = (temp.join("repo"), temp.join("repo/.venv/bin"));
+        fs::create_dir_all(&venv).unwrap();
+        fs::create_dir_all(temp.join("bin")).unwrap();
+        fs::write(temp.join("bin/python3"), "").unwrap();
+        symlink(temp.join("bin/python3"), venv.join("python")).unwrap();
+        symlink(venv.join("python"), temp.join("bin/linked")).unwrap();
+        fs::write(venv.join("own"), "").unwrap();
+        symlink(venv.join("own"), temp.join("bin/own")).unwrap();
+        let located = |named: &str| located(OsStr::new(named), &root);
+        assert_eq!(located(".venv/bin/python"), venv.join("python"), "a link stays one");
+        for (named, is_inside) in [
+            (".venv/bin/python", true),
+            ("../bin/python3", false),
+            ("../bin/own", true),
+            (".venv/bin/../../../bin/python3", false),
+            ("./missing/python", false),
+        ] {
+            assert_eq!(lies_in(&located(named), &root), is_inside, "{named}");
+        }
+        assert_eq!(located("no-such-program-1234"), Path::new("no-such-program-1234"));
+        assert!(located("sh").is_absolute());
+    }
+}

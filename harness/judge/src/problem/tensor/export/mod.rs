@@ -1,0 +1,226 @@
+//! Exporting a kernel for use without the lab: as one .cu with a main, or as a Python file with a PyTorch extension. Each checks
+//! itself against the reference.
+
+mod binding;
+mod formula;
+mod lab_header;
+mod python_kernel;
+mod scan;
+mod source;
+mod standalone;
+mod tables;
+mod torch;
+
+pub use source::ReadHeader;
+
+use super::file;
+use super::file::outline::{Outline, outline};
+use super::spec::ProblemSpec;
+use crate::dtype::Dtype;
+use std::path::Path;
+
+/// Modules that a Python file of the same name would hide from PyTorch, because a program's own folder comes first.
+const HIDDEN_MODULES: [&str; 54] = [
+    "abc",
+    "argparse",
+    "ast",
+    "base64",
+    "bisect",
+    "calendar",
+    "code",
+    "codecs",
+    "collections",
+    "contextlib",
+    "copy",
+    "csv",
+    "ctypes",
+    "dataclasses",
+    "datetime",
+    "decimal",
+    "dis",
+    "enum",
+    "fractions",
+    "functools",
+    "hashlib",
+    "heapq",
+    "inspect",
+    "io",
+    "json",
+    "keyword",
+    "logging",
+    "math",
+    "numbers",
+    "numpy",
+    "operator",
+    "os",
+    "pickle",
+    "platform",
+    "queue",
+    "random",
+    "re",
+    "select",
+    "shutil",
+    "signal",
+    "socket",
+    "statistics",
+    "string",
+    "struct",
+    "subprocess",
+    "sys",
+    "tempfile",
+    "threading",
+    "time",
+    "token",
+    "torch",
+    "triton",
+    "types",
+    "typing",
+];
+
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A .cu with a main that verifies and times the kernel.
+    Standalone,
+    /// A .py with a PyTorch extension.
+    Torch,
+}
+
+/// What an export is made of.
+pub struct Material<'a> {
+    /// The path of problem.toml, for messages, and for the .npy files beside it.
+    pub problem_file: &'a Path,
+    pub problem_toml: &'a str,
+    /// The kernel: `kernel.cu` or `kernel.py`.
+    pub kernel: Source<'a>,
+    /// `reference.cu` or `reference.py`; `None` if the problem has neither.
+    pub reference: Option<Source<'a>>,
+    /// Reads the headers beside the kernel.
+    pub read: ReadHeader<'a>,
+    /// Lines for the head of the file: where the kernel comes from, what was measured.
+    pub head: &'a [String],
+    /// The options of `[compile]`, as NVRTC gets them.
+    pub options: &'a [String],
+    /// The architecture that the measured image was built for, as in `sm_90a`.
+    pub built_for: Option<&'a str>,
+    /// The name of the file that is written, without its ending.
+    pub file_stem: &'a str,
+}
+
+/// An export.
+#[derive(Debug, PartialEq)]
+pub struct Exported {
+    pub text: String,
+    /// The command that builds it, verifies and times, in the folder of the file.
+    pub command: String,
+}
+
+/// A source file.
+#[derive(Clone, Copy)]
+pub struct Source<'a> {
+    /// Its path in the repository.
+    pub path: &'a str,
+    pub text: &'a str,
+}
+
+impl Source<'_> {
+    fn is_python(&self) -> bool {
+        Path::new(self.path).extension().is_some_and(|ending| ending == "py")
+    }
+}
+
+/// What the parts of an export are written from.
+struct Parts<'a> {
+    material: &'a Material<'a>,
+    reference: Source<'a>,
+    name: String,
+    spec: ProblemSpec,
+    outline: Outline,
+}
+
+/// Returns the text of the export. The error says what cannot be exported, why, and what to do.
+pub fn export(material: &Material, form: Form) -> Result<Exported, String> {
+    #[derive(serde::Deserialize)]
+    struct Head {
+        kind: Option<String>,
+    }
+    let head: Option<Head> = toml::from_str(material.problem_toml).ok();
+    if let Some(kind) = head.and_then(|head| head.kind).filter(|kind| kind != "tensor") {
+        return Err(format!(
+            "{} is of the kind {kind}, whose reference and gates are written in Rust: only a tensor problem can be exported. \
+             The kernel itself is plain CUDA, and docs/export.md says how to launch it",
+            material.problem_file.display()
+        ));
+    }
+    let reference = material.reference.ok_or_else(|| {
+        "the problem has no reference.cu and no reference.py, so an export could not check itself: write one".to_owned()
+    })?;
+    if form == Form::Torch && HIDDEN_MODULES.contains(&material.file_stem) {
+        return Err(format!(
+            "a Python file called {0}.py would hide the module {0}, which PyTorch imports: name another file with --output",
+            material.file_stem
+        ));
+    }
+    let spec = file::parse(material.problem_file, material.problem_toml, None).map_err(|e| e.to_string())?;
+    let outline = outline(material.problem_file, material.problem_toml).map_err(|e| e.to_string())?;
+    tables::check_values(&spec)?;
+    let folder =
+        material.problem_file.parent().and_then(Path::file_name).map(|n| n.to_string_lossy().into_owned());
+    let name = spec.name.clone().or(folder).unwrap_or_else(|| "kernel".into());
+    // It stands in comments.
+    let name = name.replace(char::is_control, " ");
+    let parts = Parts { material, reference, name, spec, outline };
+    match form {
+        Form::Standalone => standalone::write(&parts),
+        Form::Torch if material.kernel.is_python() => python_kernel::write(&parts),
+        Form::Torch => torch::write(&parts),
+    }
+}
+
+impl Parts<'_> {
+    /// The types of the scalars.
+    fn scalars(&self) -> Vec<Dtype> {
+        self.outline.scalars.iter().map(|scalar| scalar.dtype).collect()
+    }
+
+    /// The head's lines, each behind `mark`.
+    fn head(&self, mark: &str) -> String {
+        let lines = self.material.head.iter().flat_map(|line| line.lines());
+        lines.map(|line| format!("{mark}{line}").trim_end().to_owned() + "\n").collect()
+    }
+
+    /// `struct LabDims`.
+    fn dims(&self) -> String {
+        let fields: String = self.spec.dims.iter().map(|dim| format!("    int {dim};\n")).collect();
+        format!("struct LabDims {{\n{fields}}};\n\n")
+    }
+
+    /// The command of a Python file.
+    fn python_command(&self) -> String {
+        format!("python3 {}", shell_word(&format!("{}.py", self.material.file_stem)))
+    }
+
+    /// The options of `[compile]` that nvcc takes too.
+    fn options(&self) -> Vec<&str> {
+        let other = [
+            "--device-as-default-execution-space",
+            "--minimal",
+            "--builtin",
+            "--modify-stack-limit",
+            "--dopt",
+        ];
+        let options = self.material.options.iter().map(String::as_str);
+        options.filter(|option| !other.iter().any(|other| option.starts_with(other))).collect()
+    }
+}
+
+/// A word as a shell reads it.
+fn shell_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+,:@%".contains(c);
+    let word = word.replace(char::is_control, " ");
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}

@@ -1,0 +1,79 @@
+//! The export of a Python kernel: its source as it is, then the reference and the check.
+
+use super::torch::{self, HEAD_OF_CHECK, IMPORTS, Python, Sources, joined};
+use super::{Exported, Parts, binding};
+
+const BUILD: &str = include_str!("parts/build.py");
+const CHECK: &str = include_str!("parts/check.py");
+
+pub fn write(parts: &Parts) -> Result<Exported, String> {
+    let kernel = parts.material.kernel;
+    refuse_local_modules(parts)?;
+    if kernel.text.contains("_lab_") || kernel.text.contains("_LAB_") {
+        return Err(format!(
+            "{}: a name begins with _lab_, as those of the check in an export do: rename it",
+            kernel.path
+        ));
+    }
+    let sources = Sources::of(parts, None)?;
+    let python = Python::of(parts)?;
+    let is_python = parts.reference.is_python();
+    let (bound, build) = if is_python {
+        (String::new(), String::new())
+    } else {
+        (torch::bound(&binding::write(parts), parts)?, BUILD.to_owned())
+    };
+    let sections = [
+        head(parts),
+        kernel.text.to_owned(),
+        format!("# ---- What lab adds: the reference and the check ----\n{IMPORTS}"),
+        sources.text(None, parts.reference)?,
+        bound,
+        build,
+        CHECK.to_owned(),
+        python.tables,
+        python.reference,
+        torch::main("_lab_by_name(globals()[case.entry], case, tensors)"),
+    ];
+    Ok(Exported { text: joined(&sections), command: parts.python_command() })
+}
+
+/// Comments, so that a docstring or a `from __future__` of the kernel stays at the beginning.
+fn head(parts: &Parts) -> String {
+    let stem = parts.material.file_stem;
+    let text = format!(
+        "{}: a Python kernel, its reference, and a check.\n\n    python3 {stem}.py            verifies the kernel against its reference and times it\n\n\
+         The kernel's source follows as it is. It is called with the problem's tensors, scalars and dimensions by name, and writes\ninto \
+         its outputs.\n\n{}\n{HEAD_OF_CHECK}",
+        parts.name,
+        parts.head("")
+    );
+    text.lines().map(|line| format!("# {line}").trim_end().to_owned() + "\n").collect()
+}
+
+/// An export is one file: a module beside the kernel would be missing.
+fn refuse_local_modules(parts: &Parts) -> Result<(), String> {
+    let kernel = parts.material.kernel;
+    for (number, line) in (1..).zip(kernel.text.lines()) {
+        let mut words = line.split_whitespace();
+        let modules: Vec<&str> = match words.next() {
+            Some("from") => words.next().into_iter().collect(),
+            Some("import") => line.trim_start()["import".len()..]
+                .split(',')
+                .filter_map(|part| part.split_whitespace().next())
+                .collect(),
+            _ => continue,
+        };
+        for module in modules {
+            let name = module.trim_start_matches('.').split('.').next().unwrap_or_default();
+            let file = format!("{name}.py");
+            if !name.is_empty() && (parts.material.read)(&file)?.is_some() {
+                return Err(format!(
+                    "{}:{number}: {file} lies beside the kernel, and an export is one file: put its code into the kernel",
+                    kernel.path
+                ));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,19 @@
+"""What `torch.compile` has compiled for the functions of a module, across a reload.
+
+PyTorch keeps what it has compiled with the code of a function. It also puts names of its own among the globals of the
+module, and checks before a compiled function runs that the globals, as an object, are those that it knows. So a source is
+compiled to code once, and each reload executes the code in the same dictionary, which holds these names only. Compiled
+functions hold no values of earlier launches. Without this each turn would compile again, and PyTorch gives up after 8 times.
+Works on names only, without an import of PyTorch.
+"""
+
+import re
+
+_COMPILED = re.compile(r"__(compiled_fn|import|builtins_dict|resume_at)_\w+").fullmatch
+
+
+def empty(namespace):
+    """Removes all globals, except those that compiled functions need."""
+    kept = {name: value for name, value in namespace.items() if _COMPILED(name)}
+    namespace.clear()
+    namespace.update(kept)

@@ -1,0 +1,239 @@
+//! `lab export`: writes a kernel as a PyTorch extension, or as one .cu with a main.
+
+mod facts;
+mod files;
+
+use super::{JsonArg, answer, open, say};
+use anyhow::{Context, Result, bail, ensure};
+use clap::{Args, ValueEnum};
+use facts::Facts;
+use files::Files;
+use lab_core::project::Project;
+use lab_core::repo::Repo;
+use lab_core::text::{sanitise, shell};
+use lab_judge::problem::tensor::export::{Form, Material, Source, export};
+use lab_protocol::Exit;
+use lab_system::atomic_file;
+use serde::Serialize;
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+#[derive(Args, Debug)]
+pub struct ExportArgs {
+    /// The folder of a kernel, which is exported as HEAD holds it, or a file, which is exported as it is on disk [default: the kernel
+    /// of this folder, else the one in lab.toml]
+    #[arg(value_name = "KERNEL_OR_FOLDER")]
+    kernel: Option<PathBuf>,
+    /// What to write: a Python file with a PyTorch extension, or one .cu with a main
+    #[arg(long, value_name = "FORM")]
+    to: To,
+    /// The file to write [default: the problem's name with .py or .cu, in the current folder]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Replace the file if there is one
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    json: JsonArg,
+}
+
+/// The form of an export.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum To {
+    /// A .py that builds the kernel, checks and times it; its function takes PyTorch tensors
+    Torch,
+    /// A .cu that verifies and times the kernel
+    Standalone,
+}
+
+impl To {
+    fn form(self) -> Form {
+        match self {
+            To::Torch => Form::Torch,
+            To::Standalone => Form::Standalone,
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            To::Torch => "torch",
+            To::Standalone => "standalone",
+        }
+    }
+
+    fn ending(self) -> &'static str {
+        match self {
+            To::Torch => "py",
+            To::Standalone => "cu",
+        }
+    }
+}
+
+/// What `lab export` prints with `--json`.
+#[derive(Serialize)]
+struct ExportAnswer<'a> {
+    kernel: &'a str,
+    to: &'static str,
+    /// The file that was written.
+    file: String,
+    /// Full id of the commit that the kernel was taken from; `None` of a file on disk.
+    commit: Option<String>,
+    /// The run that measured the kernel, if its record is here.
+    run: Option<u64>,
+    /// The command that builds, verifies and times.
+    next: String,
+}
+
+pub fn main(options: &ExportArgs) -> Result<ExitCode> {
+    let given = options.kernel.as_deref();
+    let project = open(given)?;
+    ensure!(
+        !project.external(),
+        "lab.toml names a harness of your own, so lab does not know the kernel's parameters: only a tensor problem of the built-in \
+         harness can be exported"
+    );
+    let repo = Repo::open(&project)?;
+    let on_disk = given.is_some_and(|path| !path.is_dir());
+    let files = if on_disk { Files::Disk(project.files()) } else { Files::Head(&repo) };
+    let output = output_path(options, &project)?;
+    refuse_inputs(&output, &project)?;
+    if !options.force && output.symlink_metadata().is_ok() {
+        bail!(
+            "{} exists: name another file with --output FILE, or replace it with --force",
+            output.display()
+        );
+    }
+
+    let facts = Facts::of(&repo, &project, on_disk)?;
+    let text = written(options.to, &project, &files, &facts, &output)?;
+    write(&output, &text.text, options.force)?;
+
+    let shown = output.display().to_string();
+    if options.json.json {
+        return Ok(answer(
+            Exit::Passed,
+            ExportAnswer {
+                kernel: &project.kernel_name,
+                to: options.to.word(),
+                file: shown,
+                commit: facts.commit,
+                run: facts.run,
+                next: text.next,
+            },
+        ));
+    }
+    say(&format!(
+        "wrote {shown} ({}): {}",
+        options.to.word(),
+        facts.lines.first().map_or("", String::as_str)
+    ));
+    say(&format!("next: `{}` verifies and times it", text.next));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// An export, and the command that builds, verifies and times it.
+struct Written {
+    text: String,
+    next: String,
+}
+
+fn written(to: To, project: &Project, files: &Files, facts: &Facts, output: &Path) -> Result<Written> {
+    let beside = |name: &str| files.beside(project, name);
+    let kernel_name = sanitise::words(&project.kernel_name);
+    let kernel = files.text(&project.kernel_name)?.with_context(|| files.missing_kernel(project))?;
+    let problem_file = project.problem_dir.join("problem.toml");
+    let problem_toml = files.text(&beside("problem.toml"))?.with_context(|| {
+        format!(
+            "there is no {} {}, so the kernel's parameters are unknown",
+            beside("problem.toml"),
+            files.place()
+        )
+    })?;
+    let mut references = Vec::new();
+    for name in ["reference.cu", "reference.py"] {
+        references.extend(files.text(&beside(name))?.map(|text| (sanitise::words(&beside(name)), text)));
+    }
+    ensure!(
+        references.len() < 2,
+        "reference.cu and reference.py are both there: a problem has one reference, remove the other"
+    );
+    let reference = references.first().map(|(path, text)| Source { path, text });
+    let read = |path: &str| files.text(&beside(path)).map_err(|error| format!("{error:#}"));
+    let options = project.config.compile.options.for_nvrtc();
+    let stem = output.file_stem().map_or_else(|| "kernel".into(), |stem| stem.to_string_lossy().into_owned());
+    let exported = export(
+        &Material {
+            problem_file: &problem_file,
+            problem_toml: &problem_toml,
+            kernel: Source { path: &kernel_name, text: &kernel },
+            reference,
+            read: &read,
+            head: &facts.lines,
+            options: &options,
+            built_for: facts.built_for.as_deref(),
+            file_stem: &sanitise::words(&stem),
+        },
+        to.form(),
+    )
+    .map_err(|why| anyhow::anyhow!(why))?;
+    let next = match to {
+        To::Torch => format!("python3 {}", shell::quote(&output.to_string_lossy())),
+        To::Standalone => exported.command,
+    };
+    Ok(Written { text: exported.text, next })
+}
+
+/// Where the export is written.
+fn output_path(options: &ExportArgs, project: &Project) -> Result<PathBuf> {
+    let ending = options.to.ending();
+    let Some(output) = &options.output else {
+        let name: String =
+            project.name().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+        return Ok(PathBuf::from(format!("{name}.{ending}")));
+    };
+    ensure!(!output.is_dir(), "cannot write the export to {}: it is a folder", output.display());
+    ensure!(
+        output.extension().is_some_and(|found| found == ending),
+        "cannot write the export to {}: nvcc and Python go by a file's ending, so it must end in .{ending}",
+        output.display()
+    );
+    let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    ensure!(
+        folder.is_dir(),
+        "cannot write the export to {}: there is no folder {}",
+        output.display(),
+        folder.display()
+    );
+    Ok(output.clone())
+}
+
+/// Refuses an output that is a file of the problem itself, also with --force.
+fn refuse_inputs(output: &Path, project: &Project) -> Result<()> {
+    let own = ["kernel.cu", "kernel.py", "reference.cu", "reference.py", "problem.toml"]
+        .map(|name| project.problem_dir.join(name));
+    let Ok(meant) = output.canonicalize() else { return Ok(()) };
+    let is_own =
+        own.iter().chain([&project.kernel]).any(|file| file.canonicalize().is_ok_and(|file| file == meant));
+    ensure!(!is_own, "{} is a file of the problem: name another file with --output FILE", output.display());
+    Ok(())
+}
+
+/// Writes the export in one step. Without `replaces`, a file that appeared meanwhile stays.
+fn write(output: &Path, text: &str, replaces: bool) -> Result<()> {
+    let cannot = || format!("cannot write {}", output.display());
+    if replaces {
+        return atomic_file::replace(output, text.as_bytes()).with_context(cannot);
+    }
+    let mut file = match OpenOptions::new().write(true).create_new(true).open(output) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            bail!(
+                "{} exists: name another file with --output FILE, or replace it with --force",
+                output.display()
+            )
+        }
+        opened => opened.with_context(cannot)?,
+    };
+    file.write_all(text.as_bytes()).with_context(cannot)
+}
