@@ -41,6 +41,7 @@ fn main() {
     let facts = |history: &[Experiment]| {
         let history = History { experiments: history.to_vec(), problems: Vec::new() };
         Event::Repository(RepositoryReply::Overview(Box::new(Overview {
+            at: Timestamp::UNIX_EPOCH,
             status: Err("no disk".into()),
             history: Ok(history),
             log: Ok(log.clone()),
@@ -173,6 +174,7 @@ fn experiment(n: usize) -> Experiment {
         foreign: false,
         emulated: false,
         decided,
+        peers: Vec::new(),
         trailers: Vec::new(),
         measured: Measured::default(),
     }

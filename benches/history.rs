@@ -6,6 +6,7 @@
 mod repository;
 
 use anyhow::{Context, Result};
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use lab::screen::view_loader::PAGE;
 use lab_core::history::History;
@@ -77,7 +78,12 @@ fn to_the_end(project: &Project, history: Vec<Experiment>) -> Result<()> {
     let mut model = Model::new(Setup::of(project), Theme::plain(), TimeZone::UTC);
     model.panes.view = View::Git;
     let history = Ok(History { experiments: history, problems: Vec::new() });
-    let facts = Overview { status: Err("not looked at".to_owned()), history, log: Ok(Vec::new()) };
+    let facts = Overview {
+        at: Timestamp::UNIX_EPOCH,
+        status: Err("not looked at".to_owned()),
+        history,
+        log: Ok(Vec::new()),
+    };
     let _ = update(&mut model, Event::Repository(RepositoryReply::Overview(Box::new(facts))), Duration::ZERO);
     let (before, began) = (resident(), Instant::now());
     let mut graph = repo::Graph::open(&Repo::open(project)?)?;

@@ -188,6 +188,7 @@ fn measure(project: &Project, options: &BenchArgs) -> Result<BenchState, NotBenc
         BenchEvent::Began(run) => progress.began(run),
         BenchEvent::Progress(run, report) => progress.show(run, &report),
         BenchEvent::Ended(run) => progress.ended(run),
+        BenchEvent::Peers => progress.peers(),
     });
     progress.clear();
     let ended = Some(ended?);

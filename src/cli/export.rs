@@ -140,7 +140,7 @@ struct Written {
 }
 
 fn written(to: To, project: &Project, files: &Files, facts: &Facts, output: &Path) -> Result<Written> {
-    let beside = |name: &str| files.beside(project, name);
+    let beside = |name: &str| Files::beside(project, name);
     let kernel_name = sanitise::words(&project.kernel_name);
     let kernel = files.text(&project.kernel_name)?.with_context(|| files.missing_kernel(project))?;
     let problem_file = project.problem_dir.join("problem.toml");

@@ -247,7 +247,7 @@ mod tests {
         let config = Config::parse(&text, FILE).expect("it reads back");
         assert_eq!(config.kernel.as_deref(), Some("a \"b\"/kernel.cu"));
         assert_eq!(
-            config.harness.map(|harness| harness.to_string()).as_deref(),
+            config.harness.as_ref().map(ToString::to_string).as_deref(),
             Some("uv run 'my harness.py'")
         );
         assert_eq!(config.watch.extra, ["my harness.py"]);

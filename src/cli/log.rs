@@ -13,6 +13,7 @@ use lab_core::history::elsewhere::Elsewhere;
 use lab_core::project::Project;
 use lab_core::repo::{self, Present, Repo};
 use lab_core::run::experiment::{Experiment, Status};
+use lab_core::run::peers;
 use lab_core::run::record::Record;
 use lab_core::status::{self, ProjectStatus};
 use lab_core::store::RunIndex;
@@ -182,6 +183,7 @@ fn as_text(experiment: &Experiment, with_kernel: bool) -> String {
         format!("{:>12} {:>13}", "-", "-")
     };
     let emulated = if experiment.emulated { "  (emulated)" } else { "" };
+    let peer = peers::fastest(&experiment.peers).map(|peer| format!("  ({peer})")).unwrap_or_default();
     let foreign = if experiment.foreign { "  (foreign)" } else { "" };
     let kernel = match &experiment.kernel {
         Some(kernel) if with_kernel => format!("{kernel}  "),
@@ -190,7 +192,7 @@ fn as_text(experiment: &Experiment, with_kernel: bool) -> String {
     };
     let renamed = experiment.renamed_from.as_ref().map(|from| format!("  (was {from})")).unwrap_or_default();
     format!(
-        "{:<8} {:<7} {figures}  {kernel}{}{emulated}{foreign}{renamed}",
+        "{:<8} {:<7} {figures}  {kernel}{}{peer}{emulated}{foreign}{renamed}",
         row.commit,
         row.status.word(),
         row.description

@@ -18,6 +18,8 @@ mod log;
 mod measure;
 mod new;
 mod output;
+mod peer_lines;
+mod peers;
 mod probe;
 mod restore;
 mod rules;
@@ -101,6 +103,8 @@ enum Command {
     Measure(run::RunArgs),
     /// Measure all workloads in several independent runs by a fixed discipline; decides nothing
     Bench(bench::BenchArgs),
+    /// List the problem's peers with their last figures; `lab peers new` adds the first
+    Peers(peers::PeersArgs),
     /// Keep the last run: commit the bytes it judged and write its row
     Keep(decide::KeepArgs),
     /// Discard the last run: put the incumbent back on disk; the attempt stays under refs/lab
@@ -192,6 +196,7 @@ fn command(cli: Cli) -> ExitCode {
         Some(Command::Keep(options)) => decide::keep(&options),
         Some(Command::Discard(options)) => decide::discard(&options),
         Some(Command::Undo(options)) => undo::main(&options),
+        Some(Command::Peers(options)) => peers::main(&options),
         Some(Command::Rules(options)) => rules::main(&options),
         Some(Command::Describe(options)) => describe::main(&options),
         Some(Command::Log(options)) => log::main(&options),

@@ -5,11 +5,14 @@ use super::interrupt::end_on_signals;
 use super::json::Resumed;
 use super::json::decision::{DecisionReport, LastDecision};
 use super::json::run::RunReport;
+use super::peer_lines;
 use super::{JsonArg, KernelArg, answer, code, complain, failed, open, say, say_batch};
 use crate::confinement;
 use clap::Args;
+use lab_core::history::last_peers;
 use lab_core::objective::Objective;
 use lab_core::project::Project;
+use lab_core::repo::Repo;
 use lab_core::run::experiment::Status;
 use lab_core::run::record::Record;
 use lab_core::run::verdict::{Outcome, Verdict};
@@ -192,6 +195,7 @@ fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: Vec<Stri
     lines.extend(verdict.slower_workloads().map(|slower| format!("  {slower}")));
     lines.extend(verdict.left_workloads().map(|left| format!("  {left}")));
     lines.extend(more);
+    lines.extend(beside_peers(project, record));
     lines.extend(verdict.caveats.iter().map(|caveat| format!("  caveat: {caveat}")));
     let this = project.argument.clone() + &by_number(project, record);
     let discard = format!("`lab discard{this} -m TEXT` puts the incumbent back");
@@ -217,6 +221,23 @@ fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: Vec<Stri
         Outcome::Void | Outcome::NotJudged => {}
     }
     lines
+}
+
+/// The lines about the peers: of the run, else of an earlier run of the same bytes, else of the incumbent.
+fn beside_peers(project: &Project, record: &Record) -> Vec<String> {
+    if !record.peers.is_empty() {
+        return peer_lines::lines(&record.peers);
+    }
+    let (start, device, index) = (&record.start, record.device.as_deref(), RunIndex::open(project));
+    let known = last_peers::of(project, &index, &start.fingerprint, device);
+    if let Some(text) = known.as_ref().and_then(peer_lines::last) {
+        return vec![format!("  {text}")];
+    }
+    let of_incumbent = Repo::open(project)
+        .ok()
+        .and_then(|repo| last_peers::of_incumbent(&repo, project, &index, &record.inputs, device));
+    let text = of_incumbent.as_ref().and_then(peer_lines::last);
+    text.map(|text| format!("  the incumbent: {text}")).into_iter().collect()
 }
 
 /// Returns ` --run N` if a newer run judged the same bytes, because an open screen judges each save too. Without it a

@@ -1,6 +1,7 @@
 //! The repository worker: the thread that reads and writes disk and git for the screen. It answers one request after
 //! the other, so a look at the repository never sees half a decision.
 
+use jiff::Timestamp;
 use lab_core::decide::{Decided, Refusal, Undone};
 use lab_core::message::Message;
 use lab_core::project::Project;
@@ -192,17 +193,19 @@ impl RepositoryThread {
 
     /// Looks at disk and git with one repository handle.
     fn look(&mut self) -> Overview {
+        let at = Timestamp::now();
         let repo = match Repo::open(&self.project) {
             Ok(repo) => repo,
             Err(error) => {
                 let why = in_one_line(error);
-                return Overview { status: Err(why.clone()), log: Err(why.clone()), history: Err(why) };
+                return Overview { at, status: Err(why.clone()), log: Err(why.clone()), history: Err(why) };
             }
         };
         self.index.refresh();
         let history = history::look(&repo, &self.project, &mut self.index);
         let log = repo::log_page(&repo, &Marks::of(&history.experiments), None, COMMITS);
         Overview {
+            at,
             status: status::look(&repo, &self.project, &self.index).map_err(in_one_line),
             log: log.map_err(in_one_line),
             history: Ok(history),

@@ -248,10 +248,10 @@ fn records_that_somebody_else_wrote_or_changed_are_shown_and_not_resumed() {
 #[test]
 fn a_full_disk_loses_the_run_that_could_not_be_recorded_and_no_other() {
     let lab = lab_with(&format!(
-        "{TIMES}i=0; while [ $i -lt 40 ]; do echo \"workload: n=$i kernel_us=1\"; i=$((i + 1)); done"
+        "{TIMES}i=0; while [ $i -lt 900 ]; do echo \"workload: n=$i kernel_us=1\"; i=$((i + 1)); done"
     ));
-    // As on a full disk, a write beyond this size fails with an error.
-    let full = |args: &str| lab.sh(&format!("trap '' XFSZ; ulimit -f 6; exec \"$LAB\" {args}"));
+    // As on a full disk, a write beyond this size fails with an error. The files of the Python package are smaller.
+    let full = |args: &str| lab.sh(&format!("trap '' XFSZ; ulimit -f 120; exec \"$LAB\" {args}"));
     let output = full("bench --runs 4").is(64);
     output.says("runs.jsonl").says("lab: run 1 of 4: ");
     let recorded = lab.lab("bench --show 1 --json").is(0).json()["runs"].as_array().unwrap().len();

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::fs;
 
 /// Each command that has `--json`, as a script would call it.
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 22] = [
     "new 2d",
     "init",
     "trust",
@@ -21,6 +21,8 @@ const COMMANDS: [&str; 20] = [
     "keep -m x",
     "discard -m x",
     "undo",
+    "peers",
+    "peers new",
     "rules",
     "rules -m x",
     "describe HEAD -m x",

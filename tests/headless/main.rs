@@ -35,6 +35,7 @@ mod new;
 mod not_judged;
 mod options;
 mod own_harness;
+mod peers;
 mod processes;
 mod python;
 mod python_kernels;

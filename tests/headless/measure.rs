@@ -86,7 +86,7 @@ fn a_save_has_a_budget_and_lab_measure_the_full_discipline() {
     assert!(saved.contains(" --budget-ms=400 --same-within=1 --narrow=0.25 "), "{saved}");
     assert!(!saved.contains("--trials"), "{saved}");
     let (record, measured) = run(&lab, Reason::Measure);
-    let asked = " --budget-ms=90500 --same-within=1 --narrow=0.25 --when=measure --trials=7 --iterations=100 --warm-up=2 ";
+    let asked = " --budget-ms=90500 --same-within=1 --narrow=0.25 --when=measure --trials=7 --iterations=100 --warm-up=2 --peers ";
     assert!(measured.contains(asked), "{measured}");
     assert_eq!(record.start.reason, Reason::Measure);
 }

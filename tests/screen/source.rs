@@ -218,7 +218,7 @@ fn an_exception_of_a_python_kernel_stands_at_its_line() {
     let keyword = theme.syntax(SyntaxRole::Keyword).fg;
     world.model.appearance.theme = theme;
     let buffer = world.draw(160, 45);
-    let symbols: Vec<&str> = buffer.content.iter().map(|cell| cell.symbol()).collect();
+    let symbols: Vec<&str> = buffer.content.iter().map(ratatui::buffer::Cell::symbol).collect();
     let at = symbols.windows(5).position(|part| part.concat() == "def r").unwrap();
     assert_eq!(Some(buffer.content[at].fg), keyword);
 }

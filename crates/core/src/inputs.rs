@@ -6,6 +6,7 @@
 mod error;
 mod files;
 mod includes;
+mod peer_files;
 mod python;
 mod set;
 mod tokens;
@@ -14,11 +15,13 @@ mod value_files;
 pub use error::KernelError;
 pub(crate) use files::InputFiles;
 pub(crate) use includes::{Include, includes};
+pub use peer_files::{PeerTable, tables as peer_tables};
 pub(crate) use python::{imports, search_path};
 
 use crate::config::Harness;
 use crate::project::Project;
 use crate::run::Fingerprint;
+use crate::run::peers::PeerSource;
 use crate::run::record::InputFile;
 use lab_protocol::Language;
 use lab_system::root::{Refused, refusal};
@@ -26,6 +29,8 @@ use set::Set;
 use std::fmt;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+const PROBLEM: &str = "problem.toml";
 
 /// Most bytes of a file. Nobody writes a larger kernel by hand.
 pub const SIZE_LIMIT: u64 = 8 << 20;
@@ -133,6 +138,30 @@ impl Inputs {
         self.sources.iter().map(|s| s.file.clone()).collect()
     }
 
+    /// problem.toml, if it is an input.
+    fn problem(&self) -> Option<&Source> {
+        let is_named = |source: &&Source| source.path.file_name().is_some_and(|name| name == PROBLEM);
+        self.sources.iter().filter(|source| source.role == Role::Rule).find(is_named)
+    }
+
+    /// The peers that problem.toml names.
+    pub fn peer_tables(&self) -> Vec<PeerTable> {
+        self.problem().and_then(|problem| problem.bytes.as_deref()).map(peer_tables).unwrap_or_default()
+    }
+
+    /// The name of each peer of problem.toml, with its file.
+    pub fn peer_sources(&self) -> Vec<(String, PeerSource)> {
+        let folder = self.problem().and_then(|problem| problem.path.parent()).unwrap_or(Path::new("/"));
+        let peers = self.peer_tables().into_iter();
+        let file = |peer: PeerTable| {
+            let path = plain(&folder.join(&peer.file));
+            let source = self.sources.iter().find(|source| source.path == path)?;
+            let InputFile { path, hash } = source.file.clone();
+            Some((peer.name, PeerSource { path, hash }))
+        };
+        peers.filter_map(file).collect()
+    }
+
     /// Writes every input into the folder `tree` of the repository at its repository-relative path. An input outside the repository is left
     /// out.
     pub fn write(&self, project: &Project, tree: &Path) -> io::Result<()> {
@@ -164,6 +193,7 @@ pub fn read(project: &Project) -> Result<Inputs, KernelError> {
     }
     set.follow_includes(rules, Role::Rule)?;
     set.add_value_files()?;
+    set.add_peer_files()?;
     if let Some(file) = &project.config_file {
         set.add(file, None, Role::Config, false)?;
     }
@@ -175,13 +205,26 @@ pub fn read(project: &Project) -> Result<Inputs, KernelError> {
     for file in extras(project) {
         set.add(&file, None, Role::Extra, false)?;
     }
-    let mut hash = blake3::Hasher::new();
-    for source in &set.sources {
-        let content = source.file.hash.as_deref().unwrap_or("missing");
-        hash.update(source.file.path.as_bytes()).update(b"\0").update(content.as_bytes()).update(b"\0");
-    }
-    let fingerprint = Fingerprint(hash.finalize().to_hex().to_string());
+    let fingerprint = fingerprint(set.sources.iter().map(|source| &source.file));
     Ok(Inputs { sources: set.sources, fingerprint, outside: set.outside })
+}
+
+fn fingerprint<'f>(files: impl Iterator<Item = &'f InputFile>) -> Fingerprint {
+    let mut hash = blake3::Hasher::new();
+    for file in files {
+        let content = file.hash.as_deref().unwrap_or("missing");
+        hash.update(file.path.as_bytes()).update(b"\0").update(content.as_bytes()).update(b"\0");
+    }
+    Fingerprint(hash.finalize().to_hex().to_string())
+}
+
+/// The fingerprint that these inputs would have with another kernel, which is the first of them.
+pub(crate) fn fingerprint_with(kernel: &[u8], files: &[InputFile]) -> Fingerprint {
+    let mut files = files.to_vec();
+    if let Some(first) = files.first_mut() {
+        first.hash = Some(in_hex(kernel));
+    }
+    fingerprint(files.iter())
 }
 
 /// Most bytes of a kernel that is saved before another one takes its place.

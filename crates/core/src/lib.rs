@@ -14,6 +14,7 @@ pub mod history;
 pub mod inputs;
 pub mod ledger;
 pub mod message;
+pub mod new_peer;
 pub mod objective;
 pub mod project;
 pub mod repo;

@@ -1,6 +1,7 @@
 //! Where things stand: HEAD, the inputs on disk, the runs that a screen shows, and what may be done now.
 
 use crate::decide::{self, Allowed, Snapshot};
+use crate::history::last_peers::{self, LastPeers};
 use crate::inputs;
 use crate::project::Project;
 use crate::repo::{self, Head, Repo};
@@ -26,6 +27,9 @@ pub struct ProjectStatus {
     pub judged: Option<Record>,
     /// The last check of exactly the present bytes that came to an end.
     pub check: Option<Record>,
+    /// What was measured last beside the problem's peers: of the present bytes, else of the incumbent. On the device of the
+    /// last run.
+    pub peers: Option<LastPeers>,
 }
 
 impl ProjectStatus {
@@ -65,7 +69,13 @@ pub fn look(repo: &Repo, project: &Project, index: &RunIndex) -> Result<ProjectS
         })
     });
     let candidate = decide::default_run(project, index, present);
+    let device = judged.as_ref().or(last.as_ref()).and_then(|record| record.device.as_deref());
+    let peers = inputs.as_ref().ok().and_then(|inputs| {
+        let of_present = last_peers::of(project, index, &inputs.fingerprint, device);
+        of_present.or_else(|| last_peers::of_incumbent(repo, project, index, &inputs.files(), device))
+    });
     Ok(ProjectStatus {
+        peers,
         head: repo::head(repo)?,
         snapshot: decide::snapshot(repo, project, index, &inputs, candidate.as_ref())?,
         ended: index.ended(),

@@ -4,6 +4,7 @@ use crate::highlight::Highlighted;
 use crate::request::Preferences;
 use crate::source::{SourceVersion, SourceView};
 use crate::theme::Theme;
+use jiff::Timestamp;
 use lab_core::decide::{Decided, Described, Refusal, Restored, Undoable, Undone};
 use lab_core::history::History;
 use lab_core::history::details::{Compared, ExperimentDetails};
@@ -79,6 +80,8 @@ pub struct HighlightReply {
 /// What one look at disk and git found. Each part stands for itself: a damaged ledger does not hide the commits.
 #[derive(Debug)]
 pub struct Overview {
+    /// The time of day.
+    pub at: Timestamp,
     pub status: Result<ProjectStatus, String>,
     pub history: Result<History, String>,
     pub log: Result<Vec<LogEntry>, String>,

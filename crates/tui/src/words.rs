@@ -36,6 +36,10 @@ pub const WORDS: &[Word] = &[
         "a sealed run: a judgement on inputs drawn in secret, which no run has launched",
     ),
     word(&["rules"], "what says how a kernel is judged: problem.toml, reference.*, most keys of lab.toml"),
+    word(
+        &["peer", "peers", "peer_call", "peer_versions", "peer_workload"],
+        "another implementation of the problem that the kernel was timed beside; 1.65× means 1.65 times as fast",
+    ),
     word(&["stale"], "about older bytes than those on disk"),
     word(
         &["caveated", "caveat"],

@@ -231,8 +231,8 @@ fn an_impossible_launch_is_refused_with_the_reason() {
     gpu.refused("narrow", shape(1, 128, 0, false), &[&x], "a block may have 64 threads");
     gpu.refused("narrow", shape(1, 2048, 0, false), &[&x], "may be 1 to 1024");
     gpu.refused("narrow", shape(0, 32, 0, false), &[&x], "launch.grid is [0, 1, 1]");
-    gpu.refused("narrow", shape(1, 32, 0, false), &[], "takes 1 parameters, and the problem passes 0");
-    gpu.refused("narrow", shape(1, 32, 0, false), &[&[0; 4]], "parameter 1 of narrow has 8 bytes");
+    gpu.refused("narrow", shape(1, 32, 0, false), &[], "it has 1, and the problem has 0");
+    gpu.refused("narrow", shape(1, 32, 0, false), &[&[0; 4]], "its parameter 1 has 8 bytes");
     // None of these launches reached the device, which can still be used.
     gpu.launch("narrow", shape(1, 64, 0, false), &[&x]).unwrap();
 }

@@ -10,6 +10,7 @@ One connection to SOCKET is one run. Each message is a line of JSON.
 
     judge    {"run": "worker", "environment": {"NAME": "value", …}}
              with three descriptors (SCM_RIGHTS): the worker's socket, its stdout, its stderr. "environment" may be left out.
+             A PYTHONPATH in it takes the place of the standby's; the package that the standby has imported stays.
     standby  {"started": 1234}               the process id of the worker, which leads a session and a process group
     standby  {"ended": {"code": 3}}          or {"ended": {"signal": 9}}; then the standby closes the connection
     standby  {"refused": "why"}              instead of these two; then the standby closes the connection
@@ -98,6 +99,20 @@ def listen(path):
     listening.listen(MOST_RUNS)
     listening.setblocking(False)
     return listening
+
+
+def search(path):
+    """Searches the folders of this PYTHONPATH for modules, in place of those of the PYTHONPATH of this process.
+
+    They come before those of other packages, as at the start of Python. The package lab_harness itself stays.
+    """
+    if path is None:
+        return
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    own = [folder for folder in os.environ.get("PYTHONPATH", "").split(":") if folder != package]
+    named = [folder for folder in path.split(":") if folder]
+    sys.path[:] = named + [folder for folder in sys.path if folder not in own and folder not in named]
+    importlib.invalidate_caches()
 
 
 class Run:
@@ -265,13 +280,16 @@ class Standby:
         for target, source in zip((0, 1, 2), run.descriptors):
             os.dup2(source, target)
             os.close(source)
+        # Python's own streams remember what kind of file they had: a regular file can be sought in, a pipe cannot.
+        for number, name in ((1, "stdout"), (2, "stderr")):
+            stream = open(number, "w", buffering=1, errors="backslashreplace", closefd=False)
+            setattr(sys, name, stream)
+            setattr(sys, f"__{name}__", stream)
         self._selector.close()
         for other in (self._wake, self._woken, self._listening, *self._runs):
             os.close(other) if type(other) is int else other.close()
+        search(environment.get("PYTHONPATH"))
         os.environ.update(environment)
-        # As at the start of Python: the folders of this run's modules come before those of other packages.
-        folders = [folder for folder in environment.get("PYTHONPATH", "").split(":") if folder]
-        sys.path[:0] = [folder for folder in folders if folder not in sys.path]
         connection = process.take_socket()
         from .worker import server
 

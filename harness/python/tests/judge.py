@@ -75,11 +75,11 @@ class Connection:
 class Started:
     """A worker that is a process of its own, as the judge starts it."""
 
-    def __init__(self, connection, folder):
+    def __init__(self, connection, folder, environment):
         # In a group of its own.
         self._process = subprocess.Popen(
             [sys.executable, "-m", "lab_harness.worker"], stdin=connection, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env=dict(os.environ, PYTHONPATH=PACKAGE), cwd=folder, start_new_session=True)
+            env={**os.environ, "PYTHONPATH": PACKAGE, **environment}, cwd=folder, start_new_session=True)
         self.stdout, self.stderr, self.parent = self._process.stdout, self._process.stderr, os.getpid()
 
     def end(self):
@@ -101,8 +101,10 @@ class Standby:
     def __init__(self):
         self._folder = tempfile.TemporaryDirectory(prefix="lab-standby-")
         self.path = os.path.join(self._folder.name, "standby")
+        # A screen's standby may write its messages into a file, while its workers write into pipes.
+        self._messages = tempfile.TemporaryFile()
         self.process = subprocess.Popen([sys.executable, "-c", self._CODE, self.path], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, env=dict(os.environ, PYTHONPATH=PACKAGE),
+                                        stdout=subprocess.PIPE, stderr=self._messages, env=dict(os.environ, PYTHONPATH=PACKAGE),
                                         start_new_session=True)
         self.ready = json.loads(self.process.stdout.readline())
 
@@ -113,6 +115,7 @@ class Standby:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait(PATIENCE)
+        self._messages.close()
         self._folder.cleanup()
 
 
@@ -121,12 +124,13 @@ class Forked:
 
     parent = None
 
-    def __init__(self, connection, path):
+    def __init__(self, connection, path, environment):
         (out, out_end), (error, error_end) = os.pipe(), os.pipe()
         self._control = socket.socket(socket.AF_UNIX)
         self._control.settimeout(PATIENCE)
         self._control.connect(path)
-        socket.send_fds(self._control, [b'{"run": "worker"}\n'], [connection.fileno(), out_end, error_end])
+        request = json.dumps({"run": "worker", "environment": environment}).encode() + b"\n"
+        socket.send_fds(self._control, [request], [connection.fileno(), out_end, error_end])
         os.close(out_end)
         os.close(error_end)
         self._messages = self._control.makefile("rb")
@@ -151,11 +155,12 @@ class Forked:
 class Worker:
     """A worker with an open device."""
 
-    def __init__(self, target="cpu", under_tool=False, parent=None, standby=None):
+    def __init__(self, target="cpu", under_tool=False, parent=None, standby=None, environment=None):
         """`standby` is the socket of a parent on standby; without it the worker is a process of its own."""
         self.folder = tempfile.mkdtemp(prefix="lab-worker-")
         ours, theirs = socket.socketpair()
-        self.process = Forked(theirs, standby) if standby else Started(theirs, self.folder)
+        environment = environment or {}
+        self.process = Forked(theirs, standby, environment) if standby else Started(theirs, self.folder, environment)
         theirs.close()
         self.connection, self.loaded = Connection(ours), 0
         self.printed, self._threads = {"stdout": b"", "stderr": b""}, []
@@ -213,7 +218,7 @@ class Worker:
 
     def breaches(self):
         """What the launches broke."""
-        return self.call("Breaches")["Breaches"]
+        return self.call("Breaches", of_given=False)["Breaches"]
 
     def kill(self):
         """Ends the worker. Its output is complete afterwards."""

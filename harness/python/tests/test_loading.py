@@ -1,5 +1,7 @@
 """Sources that do not load, functions that do not fit, and exceptions: each is shown at its line."""
 
+import importlib.util
+import sys
 import unittest
 
 from .worker_case import X, WorkerCase
@@ -24,6 +26,26 @@ class Loading(WorkerCase):
     def test_a_module_that_is_missing_is_named(self):
         text = self.fails("Build", self.worker.load, "import no_such_module_here\n")
         self.assertTrue(text.startswith("kernel.py:1: error: ModuleNotFoundError: No module named 'no_such"), text)
+        self.assertIn(f"{sys.executable} has no such module", text.partition("\n")[0])
+
+    @unittest.skipUnless(importlib.util.find_spec("triton"), "this Python has no Triton")
+    def test_a_triton_kernel_says_what_it_needs(self):
+        self.load("""import triton
+import triton.language as tl
+@triton.jit
+def copy(x, y, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(y + at, tl.load(x + at))
+def f(x, y):
+    copy[(1,)](x, y, BLOCK=4)
+@triton.jit
+def direct(x, y):
+    pass
+""")
+        text = self.fails("Crash", self.launch)
+        self.assertTrue(text.startswith("kernel.py:8: error: RuntimeError: "), text)
+        self.assertIn("A Triton kernel needs a GPU, and this is the cpu device", text.partition("\n")[0])
+        self.assertIn("define `def direct(x, y):` with `kernel[grid](…)` in it", self.fails("Build", self.launch, "direct"))
 
     def test_an_exit_while_the_source_is_loaded_is_an_error_of_the_source(self):
         text = self.fails("Build", self.worker.load, "import sys\nsys.exit(3)\n")

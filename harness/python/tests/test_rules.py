@@ -6,6 +6,7 @@ import struct
 import tempfile
 import unittest
 
+from . import judge
 from .judge import floats
 from .worker_case import POISONS, X, WorkerCase
 
@@ -73,24 +74,32 @@ def f(x, y):
         (found,) = self.worker.breaches()
         self.assertEqual(found["OutOfBounds"]["buffer"], "y")
 
-    def test_what_a_thread_writes_after_its_launch_is_a_stray_store(self):
+    def test_a_thread_that_runs_on_after_its_launch_is_an_error(self):
         self.load("""import threading
-go, done = threading.Event(), threading.Event()
-def f(x, y):
+def joined(x, y):
     def write():
-        go.wait()
         y[...] = x
-        done.set()
-    threading.Thread(target=write, daemon=True).start()
-def release(x, y):
-    go.set()
-    done.wait()
+    thread = threading.Thread(target=write)
+    thread.start()
+    thread.join()
+def timed(x, y):
+    timer = threading.Timer(3600, lambda: None)
+    timer.daemon = True
+    timer.start()
+def f(x, y):
+    started = threading.Event()
+    def wait():
+        started.set()
+        threading.Event().wait()
+    threading.Thread(target=wait, daemon=True).start()
+    started.wait()
 """)
-        self.assertEqual(self.launch(), UNWRITTEN)
-        other = self.worker.buffer("other", 16)
-        self.worker.call("Launch", **self.spec("release", y=other))
-        (found,) = self.worker.breaches()
-        self.assertEqual(found["StrayStore"]["buffer"], "y")
+        self.assertEqual(self.launch("joined"), X)
+        self.assertEqual(self.fails("Crash", self.launch, "timed"),
+                         "kernel.py: error: the kernel left a timer running after its launch")
+        text = self.fails("Crash", self.launch)
+        # The thread may still be in its first line.
+        self.assertRegex(text, r"^kernel.py:1[67]: error: the kernel left 1 thread running after its launch, in wait$")
 
     def test_what_is_not_written_holds_its_poison(self):
         self.load("def f(x, y):\n    y[:2] = x[:2]\n")
@@ -298,9 +307,7 @@ def f(x, y):
         for name, text in (("tiles.py", "SIZE = 4\n"), ("reference.py", "secret = 1\n")):
             with open(os.path.join(copy, name), "w", encoding="utf-8") as file:
                 file.write(text)
-        self.worker.kill()
-        self.worker = judge.Worker(environment={"PYTHONPATH": f"{judge.PACKAGE}:{copy}"})
-        self.addCleanup(self.worker.kill)
+        self.start(environment={"PYTHONPATH": f"{judge.PACKAGE}:{copy}"})
         self.load("import tiles\ndef f(x, y):\n    assert tiles.SIZE == 4\n    y[...] = x\n")
         self.assertEqual(self.launch(), X)
         self.assertIn("opened", self.opens(f"open({copy + '/reference.py'!r}).close()"))

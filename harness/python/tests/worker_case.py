@@ -21,9 +21,9 @@ class WorkerCase(unittest.TestCase):
     def setUp(self):
         self.start()
 
-    def start(self):
+    def start(self, **named):
         """Starts a worker, which ends with the test."""
-        self.worker = Worker(standby=self.standby.path)
+        self.worker = Worker(standby=self.standby.path, **named)
         self.addCleanup(self.worker.kill)
 
     def fails(self, kind, action, *args, **named):

@@ -60,6 +60,12 @@ impl Progress {
         console::replace_line(&text.chars().take(columns.saturating_sub(1)).collect::<String>());
     }
 
+    /// The runs have ended, and the peers are timed.
+    pub fn peers(&mut self) {
+        self.clear();
+        console::complain("lab", "the kernel is timed beside the problem's peers");
+    }
+
     /// A run has ended: its line stays.
     pub fn ended(&mut self, run: &BenchRun) {
         self.position.done += 1;

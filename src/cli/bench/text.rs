@@ -1,5 +1,6 @@
 //! What `lab bench` prints for people.
 
+use crate::cli::peer_lines;
 use lab_core::bench::export::{us, with_ends};
 use lab_core::bench::summary::numbers;
 use lab_core::bench::{BenchRun, BenchState, BenchStore, Ended, Summary};
@@ -70,6 +71,10 @@ pub fn lines(project: &Project, state: &BenchState) -> Vec<String> {
         }
         let log = BenchStore::new(&project.lab_dir).log(bench.start.bench, run.run);
         lines.push(format!("  its log is {}", log.display()));
+    }
+    if let Some(of) = &bench.peers {
+        lines.extend(peer_lines::lines(&of.peers));
+        lines.extend(of.failure.iter().map(|why| format!("  not compared with the peers: {why}")));
     }
     lines.extend(summary.caveats.iter().map(|caveat| format!("  caveat: {caveat}")));
     lines.extend(what_to_do(project, state));

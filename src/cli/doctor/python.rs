@@ -141,7 +141,7 @@ fn probe(program: &Path) -> Result<Probed, String> {
     let line = output.lines().rev().find_map(|line| line.strip_prefix(MARK));
     line.and_then(|line| serde_json::from_str(line).ok()).ok_or_else(|| {
         let last = errors.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no message");
-        format!("does not run ({status}): {}", last)
+        format!("does not run ({status}): {last}")
     })
 }
 
@@ -203,7 +203,7 @@ fn packages(probed: &Probed) -> String {
             Some(version) if name == "torch" => {
                 let cuda = package.and_then(|package| package.cuda.as_deref());
                 let cuda = cuda.map_or_else(|| "without CUDA".to_owned(), |cuda| format!("CUDA {cuda}"));
-                there.push(format!("torch {} ({cuda})", version));
+                there.push(format!("torch {version} ({cuda})"));
             }
             Some(version) => there.push(format!("{} {}", shown(name), version)),
             None => match package.and_then(|package| package.error.as_deref()) {

@@ -39,7 +39,7 @@ impl Files<'_> {
     }
 
     /// The repository-relative path of a file beside the kernel. A path that leads out of the repository stays as it is.
-    pub fn beside(&self, project: &Project, name: &str) -> String {
+    pub fn beside(project: &Project, name: &str) -> String {
         let folder = Path::new(&project.kernel_name).parent().and_then(Path::to_str).unwrap_or_default();
         let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
         for part in name.split('/') {

@@ -1,5 +1,6 @@
 //! A bench as JSON.
 
+use super::peers::PeerReport;
 use super::{finite, write_answer, write_value};
 use lab_core::bench::record::{WorkloadOutcome, WorkloadRun};
 use lab_core::bench::summary::{Group, TimeOverRuns, WorkloadSummary};
@@ -42,6 +43,10 @@ pub struct BenchReport {
     groups: Vec<GroupReport>,
     workloads: Vec<WorkloadReport>,
     runs: Vec<BenchRunReport>,
+    /// What was timed beside the problem's peers after the last run.
+    peers: Vec<PeerReport>,
+    /// Why the peers could not be timed; `None` if they were, or there are none.
+    peers_failure: Option<String>,
     caveats: Vec<String>,
     /// Bytes of the path that are not UTF-8 are replaced.
     folder: String,
@@ -123,6 +128,8 @@ impl BenchReport {
             groups: summary.groups.iter().flatten().map(GroupReport::of).collect(),
             workloads: summary.workloads.iter().map(WorkloadReport::of).collect(),
             runs: bench.runs.iter().map(|run| BenchRunReport::of(&store, run)).collect(),
+            peers: bench.peers.iter().flat_map(|of| &of.peers).map(PeerReport::of).collect(),
+            peers_failure: bench.peers.as_ref().and_then(|of| of.failure.clone()),
             caveats: summary.caveats,
             folder: store.folder(start.bench).to_string_lossy().into_owned(),
         }

@@ -1,11 +1,13 @@
 //! An experiment of `lab log` as JSON: its row, and what its record adds.
 
 use super::decision::{TrailerReport, trailers};
+use super::peers::PeerFigureReport;
 use super::run::ComparisonReport;
 use lab_core::config::Config;
 use lab_core::message::Trailer;
 use lab_core::run::RunId;
 use lab_core::run::experiment::{Correctness, Experiment, Status};
+use lab_core::run::peers;
 use lab_protocol::report::Measure;
 use serde::Serialize;
 
@@ -31,6 +33,8 @@ pub struct ExperimentReport {
     foreign: bool,
     decided: Option<String>,
     trailers: Vec<TrailerReport>,
+    /// What its kernel was timed beside.
+    peers: Vec<PeerFigureReport>,
 }
 
 impl ExperimentReport {
@@ -40,6 +44,9 @@ impl ExperimentReport {
         let correct = row.correctness.passed();
         let measured = experiment.measured;
         let change = measured.change.filter(|_| correct);
+        let of_trailers = || peers::of_trailers(of_commit);
+        let figures =
+            Some(experiment.peers.clone()).filter(|own| !own.is_empty()).unwrap_or_else(of_trailers);
         ExperimentReport {
             commit: row.commit.clone(),
             status: row.status,
@@ -60,6 +67,7 @@ impl ExperimentReport {
             foreign: experiment.foreign,
             decided: experiment.decided.map(|time| time.to_string()),
             trailers: trailers(of_commit),
+            peers: figures.iter().map(PeerFigureReport::of).collect(),
         }
     }
 }

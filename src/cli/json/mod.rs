@@ -3,6 +3,7 @@
 pub mod bench;
 pub mod decision;
 pub mod experiment;
+pub mod peers;
 pub mod run;
 
 use decision::LastDecision;

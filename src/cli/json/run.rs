@@ -1,14 +1,16 @@
 //! A run as JSON: what was judged, the verdict, its figures and what the harness said.
 
 use super::finite;
+use super::peers::{PeerFigureReport, PeerReport};
 use lab_core::config::Goal;
+use lab_core::history::last_peers;
 use lab_core::objective::Objective;
 use lab_core::project::Project;
 use lab_core::run::record::Record;
 use lab_core::run::verdict::{Change, Figure, Outcome, Verdict};
 use lab_core::run::{Fingerprint, Reason, RunId};
 use lab_core::runner::follow::read_log;
-use lab_core::store::RunStore;
+use lab_core::store::{RunIndex, RunStore};
 use lab_protocol::report::{
     Diagnostic, JudgedWorkloads, LaunchLine, Measure, Report, ScratchLine, Speed, WorkloadSpeeds, number,
 };
@@ -59,6 +61,10 @@ pub struct RunReport {
     workload_speeds: Option<WorkloadSpeeds>,
     /// `None` of a harness that does not say so.
     judged_workloads: Option<JudgedWorkloads>,
+    /// What the run timed beside the problem's peers.
+    peers: Vec<PeerReport>,
+    /// What was last timed beside them, of the same bytes, rules and device.
+    last_peers: Vec<PeerFigureReport>,
     gates: Vec<GateReport>,
     first_failure: Option<String>,
     diagnostics: Vec<Diagnostic>,
@@ -114,6 +120,8 @@ impl RunReport {
         let config = &project.config;
         let measure = verdict.objective;
         let figure = verdict.figure(&config.objective);
+        let last =
+            last_peers::of(project, &RunIndex::open(project), &start.fingerprint, record.device.as_deref());
         let is_count = |n: &f64| n.fract() == 0.0 && (0.0..1e15).contains(n);
         let resource = |key| report.number(key).filter(is_count).map(|n| n as u64);
         RunReport {
@@ -157,6 +165,8 @@ impl RunReport {
             workloads: workloads(&report),
             workload_speeds: verdict.workloads.clone(),
             judged_workloads: verdict.judged,
+            peers: record.peers.iter().map(PeerReport::of).collect(),
+            last_peers: last.iter().flat_map(|last| &last.peers).map(PeerFigureReport::of).collect(),
             gates: gates(&report),
             first_failure: report.value("first_failure").map(str::to_owned),
             diagnostics: diagnostics(&records, start.id, verdict),

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use lab_core::repo::LogEntry;
 use lab_core::run::experiment::{Experiment, Row, Status as Word};
+use lab_core::run::peers::MeasuredPeer;
 use lab_core::run::record::Record;
 use lab_core::run::verdict::{Change, Outcome, Verdict};
 use lab_core::run::{Ending, RunStart};
@@ -79,6 +80,7 @@ pub fn void(why: &str) -> Verdict {
 
 pub fn record(start: RunStart, report: &Report, ending: Ending, verdict: Verdict) -> Record {
     Record {
+        peers: MeasuredPeer::of_report(report, &[], start.started),
         ended: Some(start.started),
         seconds: Some(2.4),
         ending: Some(ending),

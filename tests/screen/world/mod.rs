@@ -96,6 +96,8 @@ pub struct World {
     pub long_diffs: bool,
     /// The benches that every experiment has.
     pub benches: Vec<lab_core::bench::BenchDigest>,
+    /// What was timed last beside the problem's peers.
+    pub peers: Option<lab_core::history::last_peers::LastPeers>,
     /// Why kernel.cu cannot be read.
     pub unreadable: Option<String>,
     /// How the rules on disk compare with HEAD's, and the sealed runs that a keep has to pass.
@@ -144,6 +146,7 @@ impl World {
             told: 0,
             long_diffs: false,
             benches: Vec::new(),
+            peers: None,
             unreadable: None,
             keep_needs: (Rules::default(), 1),
             problems: Vec::new(),

@@ -43,6 +43,7 @@ impl World {
                 foreign: false,
                 emulated: false,
                 decided: Some(noon() - Duration::from_secs(3600 * (count + 1 - at) as u64)),
+                peers: Vec::new(),
                 trailers: Vec::new(),
                 measured: Measured::default(),
             };
@@ -66,6 +67,7 @@ impl World {
                 foreign: false,
                 emulated,
                 decided: Some(noon() - Duration::from_secs(60 * (9 - at as u64))),
+                peers: Vec::new(),
                 trailers: Vec::new(),
                 measured: Measured::default(),
             });

@@ -12,6 +12,7 @@ use lab_core::message::Message;
 use lab_core::project::trust::{TrustMark, TrustRequest};
 use lab_core::repo::Head;
 use lab_core::run::experiment::{self, Experiment, Status as Word};
+use lab_core::run::peers;
 use lab_core::run::record::{Decision, InputFile, Record};
 use lab_core::run::verdict::{Figure, Outcome};
 use lab_core::run::{Ending, Fingerprint, Reason, RunId, RunStart};
@@ -203,7 +204,16 @@ impl World {
         };
         let ended = self.records.last().map(|record| record.start.id);
         Overview {
-            status: Ok(ProjectStatus { head, snapshot: self.snapshot(None), ended, last, judged, check }),
+            at: noon() + self.now,
+            status: Ok(ProjectStatus {
+                head,
+                snapshot: self.snapshot(None),
+                ended,
+                last,
+                judged,
+                check,
+                peers: self.peers.clone(),
+            }),
             history: Ok(History { experiments: self.history.clone(), problems: self.problems.clone() }),
             log: Ok(self.commits.clone()),
         }
@@ -359,6 +369,7 @@ impl World {
             foreign: false,
             emulated: verdict.emulated,
             decided: Some(noon() + self.now),
+            peers: peers::figures(&record.peers),
             measured: (&verdict).into(),
             trailers: message.trailers().to_vec(),
         };

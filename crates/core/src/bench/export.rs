@@ -2,6 +2,7 @@
 
 use crate::bench::record::{Bench, BenchRun};
 use crate::bench::summary::{Summary, TimeOverRuns, numbers};
+use crate::run::peers::MeasuredPeer;
 use lab_protocol::text::escape_invisible;
 use serde_json::{Map, Value, json};
 
@@ -64,6 +65,9 @@ pub fn markdown(bench: &Bench) -> String {
         });
         text += &format!("- two groups of runs: {fast}; {slow}\n");
     }
+    for peer in bench.peers.iter().flat_map(|of| &of.peers) {
+        text += &peer_row(peer);
+    }
     for caveat in &summary.caveats {
         text += &format!("- caveat: {}\n", plain(caveat));
     }
@@ -82,6 +86,19 @@ pub fn markdown(bench: &Bench) -> String {
             &format!("| {} | {} | {} |\n", plain(&workload.name), cells.join(" | "), workload.outcome.word());
     }
     text
+}
+
+/// `- beside F.rms\_norm: 1.65× (1.63 … 1.67), torch=2.11.0`.
+fn peer_row(measured: &MeasuredPeer) -> String {
+    let peer = &measured.peer;
+    let figure = match (&peer.ratio, &peer.failure) {
+        (Some(ratio), _) => ratio.to_string(),
+        (None, Some(why)) => format!("not compared, {}", plain(why)),
+        (None, None) => "not compared".to_owned(),
+    };
+    let details = [&peer.versions, &peer.call].into_iter().filter(|text| !text.is_empty());
+    let details: String = details.map(|text| format!(", {}", plain(text))).collect();
+    format!("- beside {}: {figure}{details}\n", plain(&peer.name))
 }
 
 fn run_row(run: &BenchRun) -> String {

@@ -1,11 +1,12 @@
 //! One run of a bench: a judge process of its own, or the user's own harness.
 
 use crate::bench::from_report;
-use crate::bench::record::{BenchRun, BenchStart, BenchedDevice};
+use crate::bench::record::{BenchPeers, BenchRun, BenchStart, BenchedDevice};
 use crate::bench::store::{OpenBench, own_origin};
 use crate::inputs::{self, Inputs};
 use crate::project::Project;
 use crate::run::Ending;
+use crate::run::peers::MeasuredPeer;
 use crate::run::verdict::{self, Facts, Outcome, Verdict};
 use crate::runner::follow::Follow;
 use crate::runner::process::{self, Control, Limits, RunningProcess};
@@ -14,7 +15,7 @@ use crate::runner::spec::{RunSpec, withheld};
 use anyhow::Result;
 use jiff::Timestamp;
 use lab_protocol::When;
-use lab_protocol::report::Report;
+use lab_protocol::report::{Report, first_word};
 use std::io;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -59,7 +60,7 @@ impl Judged<'_> {
         let config = &self.project.config;
         let mut follow = Follow::new(log, config.output_limit_mib << 20).judging_by(&config.measure);
         let mut difference = None;
-        let ending = match self.start(open, &mut follow) {
+        let ending = match self.start(open, &mut follow, false) {
             Ok(running) => process::follow(running, self.limits(), control, &mut follow, |batch| {
                 let Some(report) = batch.report else { return };
                 if difference.is_none() {
@@ -110,6 +111,41 @@ impl Judged<'_> {
         })
     }
 
+    /// Times the kernel beside the problem's peers, in a process of its own. `None` if somebody ended it. An error is of the
+    /// disk.
+    pub fn beside_peers(&self, open: &OpenBench, control: &Control) -> Result<Option<BenchPeers>> {
+        let config = &self.project.config;
+        let log = open.create_peers_log()?;
+        let mut follow = Follow::new(log, config.output_limit_mib << 20).judging_by(&config.measure);
+        let ending = match self.start(open, &mut follow, true) {
+            Ok(running) => process::follow(running, self.limits(), control, &mut follow, |_| ()),
+            Err(error) => {
+                follow.say(&format!("the harness could not be started: {error}"));
+                Ending::NotStarted
+            }
+        };
+        open.remove_copies();
+        // What the log lacks is in the record.
+        let _ = follow.finish();
+        if ending == Ending::Superseded {
+            return Ok(None);
+        }
+        let report = follow.report();
+        let (device, benched) = (report.device().map(str::to_owned), &self.device);
+        let difference = benched.as_ref().and_then(|device| device.difference(report));
+        let peers = match &difference {
+            Some(_) => Vec::new(),
+            None => MeasuredPeer::of_report(report, &self.inputs.peer_sources(), Timestamp::now()),
+        };
+        let nothing = || format!("the harness named no peer: see {}", open.peers_log().display());
+        let is_wrong = report.value("correctness").is_some_and(|word| first_word(word) == "fail");
+        let wrong =
+            || format!("a launch of the kernel was wrong in these turns: see {}", open.peers_log().display());
+        let failure = difference.or_else(|| is_wrong.then(wrong)).or_else(|| peers.is_empty().then(nothing));
+        let (bench, fingerprint) = (self.start.bench, self.start.fingerprint.clone());
+        Ok(Some(BenchPeers { origin: own_origin(), bench, fingerprint, device, peers, failure }))
+    }
+
     fn record(
         &self,
         run: u32,
@@ -156,7 +192,8 @@ impl Judged<'_> {
         Limits { time: if self.project.external() { time_limit } else { JUDGE_LIMIT } }
     }
 
-    fn start(&self, open: &OpenBench, follow: &mut Follow) -> io::Result<RunningProcess> {
+    /// Starts the harness: for a run, or to time the kernel `beside_peers`.
+    fn start(&self, open: &OpenBench, follow: &mut Follow, beside_peers: bool) -> io::Result<RunningProcess> {
         let (project, spec, tree) = (self.project, self.spec, open.tree());
         if let Some(line) = &project.harness_line() {
             // The folder exists, as that of a run would: the harness may write into it.
@@ -176,7 +213,9 @@ impl Judged<'_> {
         let mut command = spec.judge(project, &tree);
         // A bench is about every workload, whatever occasion problem.toml gives it.
         command.arg(format!("--when={}", When::Keep));
-        if let Some(discipline) = self.start.discipline {
+        if beside_peers {
+            command.arg("--peers");
+        } else if let Some(discipline) = self.start.discipline {
             command.arg("--bench");
             command.arg(format!("--trials={}", discipline.trials));
             command.arg(format!("--iterations={}", discipline.iterations));

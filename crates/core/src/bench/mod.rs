@@ -26,7 +26,7 @@ pub mod store;
 pub mod summary;
 
 pub use digest::BenchDigest;
-pub use record::{Bench, BenchId, BenchRun, BenchStart, BenchedDevice, Discipline};
+pub use record::{Bench, BenchId, BenchPeers, BenchRun, BenchStart, BenchedDevice, Discipline};
 pub use session::{BenchEvent, BenchRequest, BenchState, Ended, NotBenched, Session};
 pub use store::BenchStore;
 pub use summary::Summary;

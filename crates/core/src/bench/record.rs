@@ -1,6 +1,7 @@
 //! What is stored of a bench and of each of its runs.
 
 use crate::run::Fingerprint;
+use crate::run::peers::MeasuredPeer;
 use crate::run::record::{InputFile, Origin};
 use crate::run::verdict::Outcome;
 use jiff::Timestamp;
@@ -241,11 +242,30 @@ impl BenchRun {
     }
 }
 
-/// A bench: what it measures, and the runs that have ended, in order.
+/// What a bench measured beside the problem's peers: `peers.json`, written after the last run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BenchPeers {
+    /// Known once it is read; stands in no file.
+    #[serde(skip)]
+    pub origin: Origin,
+    pub bench: BenchId,
+    /// That of the bench.
+    pub fingerprint: Fingerprint,
+    /// Device name as the harness gave it.
+    pub device: Option<String>,
+    pub peers: Vec<MeasuredPeer>,
+    /// Why the peers could not be timed, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+}
+
+/// A bench: what it measures, the runs that have ended, in order, and what was timed beside the peers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bench {
     pub start: BenchStart,
     pub runs: Vec<BenchRun>,
+    /// `None` before the last run has ended, and of a problem without peers.
+    pub peers: Option<BenchPeers>,
 }
 
 impl Bench {

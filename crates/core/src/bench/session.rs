@@ -76,6 +76,8 @@ pub enum BenchEvent<'a> {
     Progress(u32, Arc<Report>),
     /// A run has ended and is recorded.
     Ended(&'a BenchRun),
+    /// The kernel is timed beside the problem's peers, after the last run.
+    Peers,
 }
 
 /// How a bench ended.
@@ -152,21 +154,15 @@ impl<'a> Session<'a> {
         if self.bench.failed_run().is_some() {
             return Ok(Ended::Failed);
         }
+        let mut made = false;
         while self.bench.runs.len() < self.wanted as usize {
             if control.is_ended() {
                 return Ok(Ended::Interrupted);
             }
             let number = self.bench.runs.last().map_or(0, |run| run.run).saturating_add(1);
             tell(BenchEvent::Began(number));
-            let judged = Judged {
-                project: self.project,
-                spec: &self.spec,
-                inputs: &self.inputs,
-                start: &self.bench.start,
-                device: self.bench.runs.first().map(|run| run.device.clone()),
-            };
             let mut progress = |report| tell(BenchEvent::Progress(number, report));
-            let run = match judged.run(number, &self.open, control, &mut progress)? {
+            let run = match self.judged().run(number, &self.open, control, &mut progress)? {
                 JudgedRun::Ended(run) => *run,
                 JudgedRun::Interrupted => return Ok(Ended::Interrupted),
                 JudgedRun::NotJudged(why) => return Ok(Ended::NotJudged(why)),
@@ -175,11 +171,45 @@ impl<'a> Session<'a> {
             tell(BenchEvent::Ended(&run));
             let passed = run.outcome == Outcome::Pass;
             self.bench.runs.push(run);
+            made = true;
             if !passed {
                 return Ok(Ended::Failed);
             }
         }
+        self.time_peers(made, control, tell)
+    }
+
+    /// Times the kernel beside the problem's peers, if runs were `made` or nobody did it before.
+    fn time_peers(
+        &mut self,
+        made: bool,
+        control: &Control,
+        tell: &mut dyn FnMut(BenchEvent),
+    ) -> anyhow::Result<Ended> {
+        let has_peers = !self.project.external() && !self.inputs.peer_sources().is_empty();
+        if !has_peers || !(made || self.bench.peers.is_none()) {
+            return Ok(Ended::Complete);
+        }
+        if control.is_ended() {
+            return Ok(Ended::Interrupted);
+        }
+        tell(BenchEvent::Peers);
+        let Some(peers) = self.judged().beside_peers(&self.open, control)? else {
+            return Ok(Ended::Interrupted);
+        };
+        self.open.write_peers(&peers)?;
+        self.bench.peers = Some(peers);
         Ok(Ended::Complete)
+    }
+
+    fn judged(&self) -> Judged<'_> {
+        Judged {
+            project: self.project,
+            spec: &self.spec,
+            inputs: &self.inputs,
+            start: &self.bench.start,
+            device: self.bench.runs.first().map(|run| run.device.clone()),
+        }
     }
 }
 
@@ -203,7 +233,7 @@ fn begun(
         runs: request.runs.unwrap_or(RUNS),
         ..BenchStart::now(id, project.kernel_name.clone(), blob, inputs.fingerprint.clone())
     })?;
-    Ok((Bench { start, runs: Vec::new() }, open))
+    Ok((Bench { start, runs: Vec::new(), peers: None }, open))
 }
 
 fn resumed(

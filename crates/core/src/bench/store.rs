@@ -1,8 +1,9 @@
 //! The folder `.lab/bench`: one folder a bench, with `bench.json`, a line in `runs.jsonl` for each run that has ended, and the log
 //! of each run. Both files are only added to, and signed as the records of runs are.
 
-use crate::bench::record::{Bench, BenchId, BenchRun, BenchStart};
+use crate::bench::record::{Bench, BenchId, BenchPeers, BenchRun, BenchStart};
 use crate::disk::space;
+use crate::run::Fingerprint;
 use crate::run::record::{Origin, is_inside};
 use crate::store::signature::{self, Purpose};
 use anyhow::{Context, Result, bail, ensure};
@@ -15,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 const START: &str = "bench.json";
 const RUNS: &str = "runs.jsonl";
+const PEERS: &str = "peers.json";
 
 /// Most bytes of either file that are read.
 const READ_LIMIT: u64 = 64 << 20;
@@ -139,7 +141,25 @@ impl BenchStore {
             }
         }
         runs.sort_by_key(|run| run.run);
-        Ok(Bench { start, runs })
+        let peers = self.read_peers(id).filter(|peers| peers.fingerprint == start.fingerprint);
+        Ok(Bench { start, runs, peers })
+    }
+
+    /// What was timed beside the peers; `None` if nothing was, or it cannot be read.
+    fn read_peers(&self, id: BenchId) -> Option<BenchPeers> {
+        let text = self.files.read(&self.folder(id).join(PEERS), READ_LIMIT).ok()?;
+        let (peers, origin) = signature::read::<BenchPeers>(Purpose::BenchPeers, &text).ok()?;
+        (peers.bench == id).then_some(BenchPeers { origin, ..peers })
+    }
+
+    /// The newest bench of these bytes and rules on this device that timed the peers, and that this user's lab wrote.
+    pub fn newest_peers(&self, fingerprint: &Fingerprint, device: Option<&str>) -> Option<BenchPeers> {
+        self.ids().into_iter().filter_map(|id| self.read_peers(id)).find(|peers| {
+            peers.fingerprint == *fingerprint
+                && peers.device.as_deref() == device
+                && peers.origin == Origin::Own
+                && !peers.peers.is_empty()
+        })
     }
 
     fn read_start(&self, id: BenchId) -> Result<BenchStart> {
@@ -194,6 +214,16 @@ impl OpenBench {
         })
     }
 
+    /// Replaces what was timed beside the peers.
+    pub fn write_peers(&self, peers: &BenchPeers) -> Result<()> {
+        let path = self.store.folder(self.id).join(PEERS);
+        let text = signed(Purpose::BenchPeers, peers)?;
+        self.store
+            .files
+            .replace(&path, text.as_bytes())
+            .with_context(|| format!("cannot write {}", path.display()))
+    }
+
     /// The folder in which the files to judge are copied for a run.
     pub fn tree(&self) -> PathBuf {
         self.store.folder(self.id).join("tree")
@@ -207,7 +237,20 @@ impl OpenBench {
 
     /// Creates the log of a run.
     pub fn create_log(&self, run: u32) -> Result<File> {
-        let path = self.store.log(self.id, run);
+        self.create(self.store.log(self.id, run))
+    }
+
+    /// Creates the log of the peers.
+    pub fn create_peers_log(&self) -> Result<File> {
+        self.create(self.peers_log())
+    }
+
+    /// Path of the log of the peers.
+    pub fn peers_log(&self) -> PathBuf {
+        self.store.folder(self.id).join("peers.log")
+    }
+
+    fn create(&self, path: PathBuf) -> Result<File> {
         let created = self.store.files.create(&path);
         created
             .with_context(|| format!("cannot write {}", path.display()))

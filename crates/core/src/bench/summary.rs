@@ -240,7 +240,7 @@ pub(crate) mod tests {
             workloads: times.iter().map(workload).collect(),
             caveats: Vec::new(),
         };
-        Bench { start, runs: runs.iter().enumerate().map(run).collect() }
+        Bench { start, runs: runs.iter().enumerate().map(run).collect(), peers: None }
     }
 
     fn of_means(means: &[f64]) -> Summary {

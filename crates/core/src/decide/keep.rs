@@ -9,6 +9,7 @@ use super::policy::{Keep, allowed};
 use super::step::Step;
 use super::{Decided, Locked, Refusal, begin, judged_bytes, no, pick, refusals, require_subject, snapshot};
 use crate::disk::space;
+use crate::history::last_peers;
 use crate::history::tested;
 use crate::inputs::{self, Inputs, KernelError};
 use crate::message::{Message, TrailerKey};
@@ -17,6 +18,7 @@ use crate::repo::{self, ChangedFile, Move, Prepared, Repo, ToCommit};
 use crate::rules::Rules;
 use crate::run::RunId;
 use crate::run::experiment::Status;
+use crate::run::peers;
 use crate::run::record::{HeldOut, Record, SealedFigures};
 use crate::runner::held_out;
 use crate::store::RunIndex;
@@ -62,7 +64,7 @@ pub fn keep(
         return Err(Refusal::Left(why));
     }
     let rules = rule_files(inputs, &rules);
-    let message = &with_sealed(message, &record);
+    let message = &with_peers(with_sealed(message, &record), project, index, &record);
     let text = message.render();
     let blob = &record.start.blob;
     let prepared = repo::prepare_kernel(&locked.repo, project, &bytes, blob, &rules, &text);
@@ -150,6 +152,18 @@ fn with_sealed(message: &Message, record: &Record) -> Message {
         Some(held_out) => message.with_default(key, &in_words(held_out)),
         None => message,
     }
+}
+
+/// The message with what the kernel was timed beside, if that is known of these bytes. A message that names peers is left as
+/// it is.
+fn with_peers(message: Message, project: &Project, index: &RunIndex, record: &Record) -> Message {
+    let start = &record.start;
+    let last = last_peers::of(project, index, &start.fingerprint, record.device.as_deref());
+    let Some(last) = last.filter(|_| peers::of_trailers(message.trailers()).is_empty()) else {
+        return message;
+    };
+    let trailers = message.trailers().iter().cloned().chain(peers::trailers(&last.peers));
+    Message::new(message.subject(), trailers)
 }
 
 /// Tells the user what the held-out check came to.

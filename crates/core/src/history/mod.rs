@@ -3,6 +3,7 @@
 pub mod details;
 pub mod elsewhere;
 pub mod kernels;
+pub mod last_peers;
 mod listing;
 pub mod names;
 mod problems;
@@ -15,6 +16,7 @@ use crate::project::Project;
 use crate::repo::{self, Repo};
 use crate::run::RunId;
 use crate::run::experiment::{Experiment, Row};
+use crate::run::peers;
 use crate::run::record::{Decision, Record};
 use crate::store::{KernelNames, RunIndex, RunSummary};
 
@@ -92,7 +94,14 @@ impl Experiment {
         let decision = summary.and_then(|b| b.decision.as_ref());
         let recorded = summary.map(|b| b.kernel.as_str());
         let kernel = recorded.map(|kernel| names.present(kernel)).or_else(|| names.of_commit(&row.commit));
+        let trailers = decision.map(|d| d.trailers.clone()).unwrap_or_default();
+        let own = summary.map(|summary| summary.peers.clone()).filter(|own| !own.is_empty());
+        let of_trailers = match summary {
+            Some(_) => peers::of_trailers(&trailers),
+            None => names.peers_of(&row.commit).to_vec(),
+        };
         Experiment {
+            peers: own.unwrap_or(of_trailers),
             renamed_from: recorded.filter(|recorded| kernel != Some(recorded)).map(str::to_owned),
             kernel: kernel.map(str::to_owned),
             device: match summary {
@@ -105,7 +114,7 @@ impl Experiment {
             emulated,
             decided: decision.map(|d| d.decided),
             measured: summary.map(RunSummary::measured).unwrap_or_default(),
-            trailers: decision.map(|d| d.trailers.clone()).unwrap_or_default(),
+            trailers,
         }
     }
 }

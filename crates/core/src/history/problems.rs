@@ -5,10 +5,14 @@
 use crate::project::Project;
 use crate::project::kernels::KernelList;
 use crate::repo::{self, Bundle, Present, Repo};
+use crate::run::peers;
 use crate::run::record::is_inside;
 use crate::store::{KernelNames, RunIndex, RunSummary};
 use std::collections::BTreeSet;
 use std::path::Path;
+
+/// Most commits without a record whose trailers are read: a ledger may have a million rows, and lists show the newest first.
+const WITH_PEERS: usize = 1_000;
 
 /// Finds the present names of all kernels that the records name, and the kernels of rows without a record, which have the
 /// commits `bare`.
@@ -24,6 +28,7 @@ pub(super) fn update(
         names.only = None;
     } else {
         read_bundles(repo, project, names, bare);
+        find_peers(repo, names, bare);
         let is_own = |kernel: &String| *kernel == project.kernel_name;
         let is_alone = listed().iter().all(is_own) && index.kernels().iter().all(is_own);
         let is_alone = is_alone && names.found().all(is_own);
@@ -86,5 +91,19 @@ fn find_by_commits(repo: &Repo, names: &mut KernelNames, bare: &[&str]) {
     for commit in here {
         let kernel = repo::kernel_of_commit(repo, commit);
         names.set_commit(commit, kernel);
+    }
+}
+
+/// Reads the peers from the trailers of the newest commits without a record that git holds.
+fn find_peers(repo: &Repo, names: &mut KernelNames, bare: &[&str]) {
+    let newest = || bare.iter().rev().take(WITH_PEERS).copied();
+    let unknown: Vec<&str> = newest().filter(|commit| !names.knows_peers(commit)).collect();
+    if unknown.is_empty() {
+        return;
+    }
+    let Ok(present) = Present::of(repo, unknown.iter().copied()) else { return };
+    for commit in unknown.into_iter().filter(|commit| present.holds(commit)) {
+        let trailers = repo::trailers_of(repo, commit).unwrap_or_default();
+        names.set_peers(commit, peers::of_trailers(&trailers));
     }
 }

@@ -282,6 +282,7 @@ mod tests {
             foreign: false,
             emulated: false,
             decided: None,
+            peers: Vec::new(),
             trailers: Vec::new(),
             measured: crate::run::experiment::Measured::default(),
         }

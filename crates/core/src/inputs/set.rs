@@ -3,8 +3,8 @@
 use super::files::InputFiles;
 use super::includes::{Include, IncludeDirs, includes};
 use super::{
-    FILE_LIMIT, INCLUDE_LIMIT, KernelError, OutsideInclude, Role, SIZE_LIMIT, Source, TOTAL_LIMIT, in_hex,
-    plain, python, value_files,
+    FILE_LIMIT, INCLUDE_LIMIT, KernelError, OutsideInclude, PROBLEM, Role, SIZE_LIMIT, Source, TOTAL_LIMIT,
+    in_hex, peer_tables, plain, python, value_files,
 };
 use crate::project::Project;
 use crate::run::record::InputFile;
@@ -110,6 +110,17 @@ impl<'a> Set<'a> {
             self.add(&path, None, Role::Rule, false)?;
         }
         Ok(())
+    }
+
+    /// Adds the files of the peers, which are rules too: the commit that names a peer's figure holds the peer.
+    pub fn add_peer_files(&mut self) -> Result<(), KernelError> {
+        let problem = plain(&self.project.problem_dir.join(PROBLEM));
+        let source = self.sources.iter().find(|source| source.role == Role::Rule && source.path == problem);
+        let first = self.sources.len();
+        for peer in source.and_then(|source| source.bytes.as_deref()).map(peer_tables).unwrap_or_default() {
+            self.add(&self.project.problem_dir.join(peer.file), None, Role::Rule, false)?;
+        }
+        self.follow_includes(first, Role::Rule)
     }
 
     /// Adds the local includes or imports of the sources from index `first` on, and those of the files that this adds. Python

@@ -33,7 +33,7 @@ fn collect(value: &Value, names: &mut Vec<String>) {
     }
 }
 
-fn stays_below(name: &str) -> bool {
+pub(super) fn stays_below(name: &str) -> bool {
     !name.is_empty()
         && Path::new(name).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }

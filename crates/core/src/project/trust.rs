@@ -109,8 +109,15 @@ pub enum TrustLine {
 impl TrustRequest {
     /// A request that asks for nothing yet. `place` is a lab.toml in its real folder, or a repository without one.
     pub fn new(place: PathBuf, mark: TrustMark) -> TrustRequest {
-        let (command, outside, unconfined, python, config) = Default::default();
-        TrustRequest { place, command, outside, unconfined, python, mark, config }
+        TrustRequest {
+            place,
+            command: None,
+            outside: Vec::new(),
+            unconfined: None,
+            python: None,
+            mark,
+            config: None,
+        }
     }
 
     /// What a project needs trust for, or would get with it.

@@ -5,6 +5,7 @@ use crate::message::Trailer;
 use crate::objective::Objective;
 use crate::run::RunId;
 use crate::run::chosen::{Chosen, ChosenMeasure};
+use crate::run::peers::PeerFigure;
 use crate::run::verdict::{Change, Verdict};
 use jiff::Timestamp;
 use lab_protocol::report::{JudgedWorkloads, Measure};
@@ -158,6 +159,9 @@ pub struct Experiment {
     pub trailers: Vec<Trailer>,
     #[serde(default)]
     pub measured: Measured,
+    /// What its kernel was timed beside: its own run's peers, else those that its trailers name.
+    #[serde(default)]
+    pub peers: Vec<PeerFigure>,
 }
 
 /// The figures of an experiment that its record adds to the row.

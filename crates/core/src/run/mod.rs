@@ -3,6 +3,7 @@
 pub mod chosen;
 pub mod common_workloads;
 pub mod experiment;
+pub mod peers;
 pub mod record;
 pub mod sealed;
 pub mod verdict;

@@ -3,6 +3,7 @@
 use crate::message::Trailer;
 use crate::run::chosen::Chosen;
 use crate::run::experiment::{Row, Status};
+use crate::run::peers::MeasuredPeer;
 use crate::run::verdict::{Change, Outcome, Verdict};
 use crate::run::{Ending, RunStart};
 use jiff::Timestamp;
@@ -187,6 +188,9 @@ pub struct Record {
     pub results: Vec<(String, String)>,
     /// The lines about workloads: `key=value` pairs, separated by blanks.
     pub workloads: Vec<String>,
+    /// What was timed beside the problem's peers. Empty unless the run was asked for that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub peers: Vec<MeasuredPeer>,
     /// Bytes of run.log, which also holds what is not recorded: compiler diagnostics and other output.
     pub log_bytes: u64,
     /// `None` if no keep was asked for, and of an external harness.
@@ -231,6 +235,7 @@ impl Record {
             sandbox: None,
             results: Vec::new(),
             workloads: Vec::new(),
+            peers: Vec::new(),
             log_bytes: 0,
             held_out: None,
             decision: None,

@@ -7,6 +7,7 @@ use crate::inputs::{self, Inputs};
 use crate::project::Project;
 use crate::repo::{self, Repo};
 use crate::run::common_workloads::{self, CommonWorkloads};
+use crate::run::peers::MeasuredPeer;
 use crate::run::record::{Record, Sandbox};
 use crate::run::verdict::{self, Change, Facts, Outcome, Verdict};
 use crate::run::{Ending, RunId, RunStart};
@@ -151,6 +152,7 @@ impl<'a> Announced<'a> {
         let mut left = RECORDED;
         let workloads = report.workloads().into_iter().map(|row| pairs(&row));
         self.record.workloads = workloads.take_while(|row| take(&mut left, row.len())).collect();
+        self.record.peers = MeasuredPeer::of_report(report, &self.inputs.peer_sources(), Timestamp::now());
         self.record.log_bytes = self.follow.bytes();
         if self.record.start.is_check() {
             verdict.forgive_unmeasured();

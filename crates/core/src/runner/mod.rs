@@ -9,6 +9,7 @@ pub mod held_out;
 mod log_link;
 pub mod process;
 pub(crate) mod python_package;
+mod python_standby;
 pub mod spec;
 pub mod standby;
 pub mod supervise;
@@ -20,6 +21,7 @@ use crate::run::record::Record;
 use crate::run::{Reason, RunId};
 use crate::runner::execute::{Begun, NotRun};
 use crate::runner::process::Control;
+use crate::runner::python_standby::PythonStandby;
 use crate::runner::spec::{Confinement, RunSpec, own_program};
 use crate::runner::standby::Standby;
 use std::collections::HashSet;
@@ -96,7 +98,7 @@ impl Runner {
         let of_thread = shared.clone();
         let thread = std::thread::Builder::new().name("runner".into()).spawn(move || {
             let (latest, told) = (Latest::default(), HashSet::new());
-            Thread { shared: &of_thread, sink: &sink, latest, told, begun: Vec::new() }.work();
+            Thread { shared: &of_thread, sink: &sink, latest, told, begun: Vec::new(), python: None }.work();
         })?;
         Ok(Runner { shared, thread: Some(thread) })
     }
@@ -199,6 +201,8 @@ struct Thread<'a> {
     told: HashSet<String>,
     /// The runs that this thread began.
     begun: Vec<RunId>,
+    /// The Python that forks the workers of judges, for a project in which Python runs.
+    python: Option<PythonStandby>,
 }
 
 impl Thread<'_> {
@@ -213,6 +217,7 @@ impl Thread<'_> {
                 }
                 continue;
             };
+            let spec = RunSpec { python_standby: self.python_socket(&project), ..spec };
             let reason = spec.reason;
             // A check leaves the standby judge to the next run.
             let mut none = None;
@@ -244,12 +249,14 @@ impl Thread<'_> {
             }
             state.project.clone()
         };
-        let spec = self.shared.spec(Reason::Saved);
+        let mut spec = self.shared.spec(Reason::Saved);
         // Before the user has agreed, no process of this folder starts. The run itself asks.
         if !matches!(trust::check(&project, || spec.unconfined(&project)), Ok(Trust::Given)) {
             return None;
         }
         let inputs = self.latest.of(&project, &spec)?;
+        self.keep_python(&project);
+        spec.python_standby = self.python_socket(&project);
         Standby::start(&project, &spec, &inputs).unwrap_or_else(|error| {
             let why = format!(
                 "no standby judge could be started ({error:#}): each run starts its own, which takes longer"
@@ -259,9 +266,27 @@ impl Thread<'_> {
         })
     }
 
-    fn fits(&self, standby: &mut Standby) -> bool {
+    /// Keeps a Python on standby that fits the project. Where none can be started, each worker is started anew, and says why.
+    fn keep_python(&mut self, project: &Project) {
+        if self.python.as_mut().is_some_and(|python| python.fits(project)) {
+            return;
+        }
+        // The old one ends before the new one gets its folder.
+        drop(self.python.take());
+        self.python = PythonStandby::start(project).ok().flatten();
+    }
+
+    /// Where the judges of this project find it.
+    fn python_socket(&mut self, project: &Project) -> Option<PathBuf> {
+        let python = self.python.as_mut()?;
+        python.fits(project).then(|| python.socket().to_owned())
+    }
+
+    fn fits(&mut self, standby: &mut Standby) -> bool {
         let project = self.shared.lock().project.clone();
-        standby.fits(&project, &self.shared.spec(Reason::Saved))
+        let spec =
+            RunSpec { python_standby: self.python_socket(&project), ..self.shared.spec(Reason::Saved) };
+        standby.fits(&project, &spec)
     }
 
     /// Runs the harness, or follows another process that judges the same inputs. Returns the record; `None` where a run that

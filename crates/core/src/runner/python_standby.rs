@@ -40,7 +40,7 @@ impl PythonStandby {
         let files = project.files();
         // A lab that was killed leaves it behind.
         files.remove_dir_all(&folder)?;
-        python_package::write(files, &folder)?;
+        python_package::write(&files, &folder)?;
         let program = Interpreter::of(project).program;
         let (theirs, alive) = io::pipe()?;
         let mut command = Command::new(&program);

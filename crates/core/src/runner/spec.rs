@@ -40,6 +40,8 @@ pub struct RunSpec {
     pub program: PathBuf,
     /// Says why this machine cannot confine kernels on a device.
     pub confinement: Confinement,
+    /// The socket of a Python on standby, which forks the judge's Python workers. `None` starts each of them anew.
+    pub python_standby: Option<PathBuf>,
 }
 
 /// Returns why this machine cannot confine a kernel on a device. `None` where it can, and where a kernel has no rights to lose.
@@ -55,7 +57,15 @@ impl RunSpec {
     /// A run of the files on disk, on the device of lab.toml, by this executable.
     pub fn new(reason: Reason) -> Self {
         let confinement: Confinement = |_| None;
-        RunSpec { reason, inputs: None, device: None, tools: Vec::new(), program: own_program(), confinement }
+        RunSpec {
+            reason,
+            inputs: None,
+            device: None,
+            tools: Vec::new(),
+            program: own_program(),
+            confinement,
+            python_standby: None,
+        }
     }
 
     /// Why the kernel cannot be confined on the run's device.
@@ -118,6 +128,9 @@ impl RunSpec {
             command.arg(format!("--option={option}"));
         }
         with_python(&mut command, project, tree);
+        if let Some(socket) = &self.python_standby {
+            command.arg("--python-standby").arg(socket);
+        }
         confine(&mut command, project, tree);
         if let Some(arch) = &project.config.compile.arch {
             command.arg(format!("--arch={arch}"));
@@ -145,6 +158,7 @@ impl RunSpec {
             plan.push(format!("--trials={}", measure.trials));
             plan.push(format!("--iterations={}", measure.iterations));
             plan.push(format!("--warm-up={}", measure.warm_up));
+            plan.push("--peers".to_owned());
         }
         plan
     }
@@ -198,14 +212,9 @@ fn with_python(command: &mut Command, project: &Project, tree: &Path) {
     let (own, root) = (project.problem_dir.as_path(), project.root.as_path());
     let folders = inputs::search_path(own, root, |file: &Path| file.is_file()).into_iter();
     for folder in folders.filter(|folder| folder != own && folder != root) {
-        command.args(
-            folder
-                .strip_prefix(root)
-                .ok()
-                .map(|folder| tree.join(folder))
-                .iter()
-                .flat_map(|copy| [Path::new("--root"), copy]),
-        );
+        if let Ok(below) = folder.strip_prefix(root) {
+            command.arg("--root").arg(tree.join(below));
+        }
     }
 }
 

@@ -50,6 +50,7 @@ impl Known {
     fn read(Entry { stamp, mut summary }: Entry) -> Self {
         // A list keeps room for more items than it has; with ten thousand runs that adds up.
         summary.decision.iter_mut().for_each(|decision| decision.trailers.shrink_to_fit());
+        summary.peers.shrink_to_fit();
         let keys = Keys::of(&summary);
         Known { stamp, keys, place: None, summary: OnceCell::from(Some(Box::new(summary))) }
     }

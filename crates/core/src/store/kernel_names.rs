@@ -1,6 +1,7 @@
 //! The kernels that rows of the ledgers are about, under the names that they have today: what was found in git, so that each
 //! look at the repository does not search again.
 
+use crate::run::peers::PeerFigure;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -15,6 +16,8 @@ pub struct KernelNames {
     of_commit: HashMap<String, Option<String>>,
     /// The device of a commit whose record is in a bundle.
     device: HashMap<String, String>,
+    /// The peers that a commit names whose row has no record.
+    peers: HashMap<String, Vec<PeerFigure>>,
     /// The bundles that were read, with their sizes.
     bundles: HashSet<(PathBuf, u64)>,
     /// The only kernel of the repository, which rows without a record are about.
@@ -77,6 +80,20 @@ impl KernelNames {
 
     pub fn set_device(&mut self, commit: &str, device: String) {
         self.device.insert(commit.to_owned(), device);
+    }
+
+    /// The peers that the trailers of a commit name whose row has no record.
+    pub fn peers_of(&self, commit: &str) -> &[PeerFigure] {
+        self.peers.get(commit).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether the trailers of the commit were read before.
+    pub fn knows_peers(&self, commit: &str) -> bool {
+        self.peers.contains_key(commit)
+    }
+
+    pub fn set_peers(&mut self, commit: &str, peers: Vec<PeerFigure>) {
+        self.peers.insert(commit.to_owned(), peers);
     }
 
     /// The kernels that were found by commits.

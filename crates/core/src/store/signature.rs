@@ -30,6 +30,8 @@ pub enum Purpose {
     Bench,
     /// A line of `.lab/bench/N/runs.jsonl`.
     BenchRun,
+    /// What a bench measured beside the peers, `.lab/bench/N/peers.json`.
+    BenchPeers,
 }
 
 impl Purpose {
@@ -40,6 +42,7 @@ impl Purpose {
             Purpose::Refusal => "lab refusal",
             Purpose::Bench => "lab bench",
             Purpose::BenchRun => "lab bench run",
+            Purpose::BenchPeers => "lab bench peers",
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::project::Project;
 use crate::run::chosen::Chosen;
 use crate::run::experiment::{Measured, Status};
+use crate::run::peers::PeerFigure;
 use crate::run::record::{self, Decision, Origin, SealedFigures};
 use crate::run::verdict::{Change, Outcome, Verdict};
 use crate::run::{Ending, Fingerprint, Reason, RunId};
@@ -33,6 +34,9 @@ pub struct RunSummary {
     /// What the held-out check came to; `None` if the run was not checked, and in the index of an older lab.
     #[serde(default)]
     pub held_out: Option<Box<HeldOutSummary>>,
+    /// What was timed beside the problem's peers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub peers: Vec<PeerFigure>,
 }
 
 /// What the rules and lists need of a held-out check.

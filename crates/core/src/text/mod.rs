@@ -1,5 +1,6 @@
 //! Text that people read: log lines made safe for a screen, numbers, names of signals, words for a shell, and messages.
 
+pub mod age;
 pub mod figures;
 pub mod glob;
 pub mod sanitise;

@@ -8,7 +8,9 @@ use super::{action_for, big_letters};
 use crate::geometry::Button;
 use crate::keymap::Action;
 use crate::model::Model;
-use crate::state::{FinishedRun, HeldOutCheck, LiveRun, Now, Running, Runs, ScreenSettings, Setup};
+use crate::state::{
+    FinishedRun, HeldOutCheck, LiveRun, Now, Repository, Running, Runs, ScreenSettings, Setup,
+};
 use crate::text::{fit, printable, width};
 use crate::views::View;
 use crate::{format, theme::Theme};
@@ -33,6 +35,7 @@ pub(super) struct Banner<'a> {
     held_out: Option<&'a HeldOutCheck>,
     appearance: &'a ScreenSettings,
     now: Now,
+    repository: &'a Repository,
     /// The repository was read at least once.
     loaded: bool,
 }
@@ -45,6 +48,7 @@ impl<'a> Banner<'a> {
             held_out: model.decision.held_out.as_ref(),
             appearance: &model.appearance,
             now: model.now,
+            repository: &model.repository,
             loaded: model.repository.loaded,
         }
     }
@@ -189,7 +193,12 @@ impl<'a> Banner<'a> {
     fn second_line(&self) -> Vec<Span<'static>> {
         let Some(last) = &self.runs.last else { return self.so_far().unwrap_or_default() };
         if self.runs.is_idle() {
-            return self.figures(last);
+            let mut line = self.figures(last);
+            // The third line has something more urgent to say.
+            if self.qualifies().is_some() {
+                line.extend(self.peers_behind(last));
+            }
+            return line;
         }
         if let Some(line) = self.so_far() {
             return line;
@@ -199,40 +208,6 @@ impl<'a> Banner<'a> {
         line.push(Span::raw("  "));
         line.extend(self.figures(last));
         line
-    }
-
-    /// Which workloads are slower, a caveat, or what the verdict rests on.
-    fn third_line(&self) -> Vec<Span<'static>> {
-        let theme = &self.appearance.theme;
-        let last = self.runs.last.as_ref().filter(|_| self.runs.is_idle());
-        if let Some(mixed) = last.and_then(|last| last.verdict.mixed()) {
-            return vec![Span::styled(format!("! {}", printable(&mixed)), theme.warn())];
-        }
-        if let Some(caveat) = self.report().and_then(|r| r.caveats().first()) {
-            return vec![Span::styled(format!("! {}", printable(caveat)), theme.warn())];
-        }
-        // Beside the figures of the run in progress, those of the last run would be mistaken for its own.
-        let Some(last) = self.runs.last.as_ref().filter(|_| self.so_far().is_none()) else {
-            return Vec::new();
-        };
-        let mut parts = Vec::new();
-        if last.verdict.outcome == Outcome::Void {
-            parts.push("void: the run says nothing about the bytes".to_owned());
-        }
-        let gates = last.report.gates();
-        if !gates.is_empty() {
-            let good = gates.iter().filter(|g| g.passes()).count();
-            parts.push(format!("{good} of {} gates", gates.len()));
-        }
-        if let Some(time) = last.verdict.kernel_us {
-            parts.push(format!("kernel {} µs", format::count(time)));
-        }
-        if let Some(time) = last.seconds {
-            parts.push(format!("verdict after {}", format::seconds(time)));
-        }
-        // During a run these belong to the last verdict, like the line above.
-        let indent = if self.runs.is_idle() { "" } else { "      " };
-        vec![Span::styled(format!("{indent}{}", parts.join("   ")), theme.quiet())]
     }
 
     /// Draws all of it in one row. The head, where there is one, already names the run.
@@ -251,6 +226,7 @@ impl<'a> Banner<'a> {
                 line.extend(self.tags());
                 line.push(Span::raw("  "));
                 line.extend(self.figures(last));
+                line.extend(self.peers_behind(last));
             }
             (Running::No, None) => line.push(self.nothing_yet()),
             (_, last) => {

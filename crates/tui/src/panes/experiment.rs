@@ -5,6 +5,7 @@ mod comparison;
 mod details;
 mod document;
 mod pair_table;
+mod peers;
 mod workloads;
 
 use crate::diff::{ContextLines, Diff, DiffLayout, DiffView, JumpTarget};

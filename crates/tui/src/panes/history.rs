@@ -1,6 +1,8 @@
 //! The pane Throughput: every experiment as a mark, the best so far as a step line. Kept experiments are prominent,
 //! discarded ones faint; a crash and a wrong result are signs on the ground line.
 
+mod peer_lines;
+
 use crate::chart::{Axis, AxisId, Chart, Cursor, ReferenceLine, Scale, Series, SeriesShape};
 use crate::format;
 use crate::keymap::Action;
@@ -9,9 +11,9 @@ use crate::state::repository::Other;
 use crate::state::{Repository, Runs, ScreenSettings, Setup};
 use crate::text::{printable, wrap};
 use crate::widgets::{PaneSlot, bounds, mark};
-use lab_core::run::chosen::Chosen;
 use lab_core::run::experiment::{Experiment, ExperimentKey, Status};
 use lab_protocol::report::Measure;
+use peer_lines::{figure_of, peer_lines};
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -232,6 +234,7 @@ fn draw_chart(
     let objective = points.objective(&setup.objective);
     let last = runs.last.as_ref();
     let bounds = last.map(|last| bounds::reference_lines(&last.report, &objective)).unwrap_or_default();
+    let bounds: Vec<(f64, String)> = bounds.into_iter().chain(peer_lines(data)).collect();
     let ends: Vec<f64> = bounds.iter().map(|(at, _)| *at).collect();
 
     let crowded = shown.len() > CROWDED * usize::from(area.width);
@@ -319,13 +322,7 @@ fn undecided(data: History) -> Option<Measure> {
     let last = runs.last.as_ref().filter(|last| last.decided.is_none() && !runs.is_stale())?;
     let status = data.repository.status.as_ref();
     let is_experiment = status.is_none_or(|s| s.snapshot.incumbent.as_ref() != Some(&last.start.blob));
-    let measure = data.repository.comparable().points.measure();
-    let chosen = last.verdict.chosen.as_ref().and_then(Chosen::from_figure);
-    let figure = match measure {
-        Some(measure) => chosen.filter(|chosen| chosen.of == measure).map(|chosen| chosen.measure),
-        None => last.verdict.objective,
-    };
-    figure.filter(|_| is_experiment)
+    figure_of(last, &data.repository.comparable().points).filter(|_| is_experiment)
 }
 
 /// One row about one experiment: `▸ 5 of 8  9f8e7d4 ○ discard  60,900 sps  -0.6 % vs best  unroll by 8`.

@@ -126,6 +126,11 @@ impl ChartPoints {
         experiment.measured.part == self.part
     }
 
+    /// How many workloads those whose best is shown judged, if they left some out.
+    pub fn part(&self) -> Option<usize> {
+        self.part
+    }
+
     /// The measure of the figures; `None` is the objective.
     pub fn measure(&self) -> Option<ChosenMeasure> {
         self.measure
@@ -224,6 +229,7 @@ mod tests {
             foreign: false,
             emulated: false,
             decided: None,
+            peers: Vec::new(),
             trailers: Vec::new(),
             measured: Measured::default(),
         }

@@ -4,6 +4,7 @@
 pub mod chart_points;
 pub mod decision;
 pub mod device;
+pub mod peers;
 pub mod repository;
 pub mod runs;
 pub mod screen_settings;

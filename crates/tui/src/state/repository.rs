@@ -1,8 +1,10 @@
 //! What git and the ledger hold: the status, the experiments, HEAD's commits, and values derived from the experiments.
 
+use super::Now;
 use super::chart_points::ChartPoints;
 use super::runs::FinishedRun;
 use super::setup::Setup;
+use jiff::Timestamp;
 use lab_core::config::Goal;
 use lab_core::repo::LogEntry;
 use lab_core::run::experiment::{Experiment, ExperimentKey, Status};
@@ -25,6 +27,8 @@ pub struct Repository {
     pub ledger_problem: Option<String>,
     /// The repository was read at least once.
     pub loaded: bool,
+    /// The time of day of the last look, and when its result came.
+    pub looked: Option<(Timestamp, Now)>,
 }
 
 /// Values derived from the history; recomputed when the history or the current kernel or device changes. Neither a key

@@ -3,6 +3,7 @@
 use super::RowFacts;
 use lab_core::config::Goal;
 use lab_core::run::experiment::{Experiment, Status};
+use lab_core::run::peers;
 use lab_protocol::report::Speed;
 use std::cmp::Ordering;
 
@@ -16,6 +17,8 @@ pub enum Column {
     Change,
     /// The change against the best that was kept before it.
     Best,
+    /// The fastest of the peers that it was timed beside, with the ratio.
+    Peer,
     KernelUs,
     Correctness,
     Speed,
@@ -36,12 +39,13 @@ pub enum SortValue<'a> {
 
 impl Column {
     /// All columns, from left to right.
-    pub const ALL: [Column; 13] = [
+    pub const ALL: [Column; 14] = [
         Column::Commit,
         Column::Status,
         Column::Figure,
         Column::Change,
         Column::Best,
+        Column::Peer,
         Column::KernelUs,
         Column::Correctness,
         Column::Speed,
@@ -60,6 +64,7 @@ impl Column {
             Column::Figure => "figure",
             Column::Change => "vs incumbent",
             Column::Best => "vs best",
+            Column::Peer => "vs fastest peer",
             Column::KernelUs => "kernel µs",
             Column::Correctness => "correctness",
             Column::Speed => "speed",
@@ -82,7 +87,7 @@ impl Column {
     pub fn is_descending(self, goal: Goal) -> bool {
         match self {
             Column::Figure | Column::Change | Column::Best => goal == Goal::Maximize,
-            Column::When | Column::Run => true,
+            Column::Peer | Column::When | Column::Run => true,
             _ => false,
         }
     }
@@ -108,6 +113,9 @@ impl Column {
             Column::Figure => experiment.figure().map(SortValue::Number),
             Column::Change => experiment.measured.change.map(|c| SortValue::Number(c.ratio)),
             Column::Best => facts.over_best.map(SortValue::Number),
+            Column::Peer => peers::fastest(&experiment.peers)
+                .and_then(|peer| peer.ratio)
+                .map(|ratio| SortValue::Number(ratio.value)),
             Column::KernelUs => Some(row.kernel_us).filter(|us| *us > 0.0).map(SortValue::Number),
             Column::Correctness => Some(SortValue::Text(row.correctness.word())),
             Column::Speed => experiment.measured.change.and_then(|c| c.speed).map(|speed| {

@@ -37,6 +37,7 @@ fn history(rows: &str) -> Vec<Experiment> {
             foreign: false,
             emulated: words[3] == "cpu",
             decided: None,
+            peers: Vec::new(),
             trailers: Vec::new(),
             measured: Measured {
                 objective: None,

@@ -19,6 +19,7 @@ use std::sync::Arc;
 impl Model {
     pub(super) fn on_overview(&mut self, overview: Overview) -> Vec<Effect> {
         let first = !std::mem::replace(&mut self.repository.loaded, true);
+        self.repository.looked = Some((overview.at, self.now));
         match overview.history {
             Ok(history) => {
                 self.set_history(history.experiments);

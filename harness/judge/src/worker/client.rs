@@ -1,65 +1,24 @@
 //! The judge's client for a worker: sends requests, waits for answers up to a limit, and says what went wrong.
 
 use super::images::Images;
-use super::left_behind::{Threads, WorkerTasks};
 use super::link::{Link, Operation};
-use super::messages::{SandboxRequest, WorkerReply, WorkerRequest, missing_function, missing_text};
-use super::python::{Interpreter, NO_SANDBOX, OTHER, Started};
-use super::{Breach, BufferId, Launch, Launched, ModuleId, Replayed, WatchingTool, serve};
+use super::messages::{WorkerReply, WorkerRequest, missing_function, missing_text};
+use super::{Breach, BufferId, Launch, Launched, ModuleId, Replayed};
 use crate::outcome::Stop;
-use crate::process::child::{Child, LineSink, Program};
-use crate::process::rpc::Connection;
-use lab_device::sandbox::{FileAccess, SandboxState};
-use lab_device::{DeviceError, DeviceInfo, Driver, POISONS, Submission};
-use lab_protocol::Target;
+use crate::process::child::Child;
+use lab_device::sandbox::SandboxState;
+use lab_device::{DeviceInfo, POISONS, Submission};
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-/// A worker that is opening its device.
-pub struct StartingWorker {
-    link: Link,
-    asked: Result<u64, Stop>,
-    images: Option<Images>,
-}
-
-impl StartingWorker {
-    /// Waits until the device is open.
-    pub fn ready(mut self) -> Result<Worker, Stop> {
-        let number = self.asked?;
-        match self.link.answer(number, Operation::Open, 0)?.0 {
-            WorkerReply::Opened { info, has_graphs, has_statements, sandbox } => {
-                if info.emulated && !self.link.under_tool {
-                    let process = self.link.connection.child().map(Child::id);
-                    let counts = if self.link.python.is_some() { Threads::Busy } else { Threads::All };
-                    self.link.tasks = process.and_then(|process| WorkerTasks::of(process, counts));
-                }
-                let images = self.images;
-                if let (Some(_), Some(images)) = (&self.link.python, &images) {
-                    self.link.folder = Some(images.path().to_owned());
-                }
-                let unconfined = || SandboxState::None { why: NO_SANDBOX.into() };
-                let sandbox = if self.link.python.is_some() { Some(unconfined()) } else { sandbox };
-                Ok(Worker {
-                    link: self.link,
-                    info,
-                    sandbox,
-                    images,
-                    bytes: HashMap::new(),
-                    poisons: HashMap::new(),
-                    next_poison: HashMap::new(),
-                    last_poison: HashMap::new(),
-                    has_graphs,
-                    has_statements,
-                    stated: HashSet::new(),
-                    launched: None,
-                })
-            }
-            _ => Err(self.link.invalid_answer("no device")),
-        }
-    }
+/// What a worker says of its device.
+pub(super) struct Opened {
+    pub info: DeviceInfo,
+    pub has_graphs: bool,
+    pub has_statements: bool,
+    pub sandbox: Option<SandboxState>,
 }
 
 /// The judge's client for a worker process whose device is open.
@@ -89,109 +48,29 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Starts a worker process, which opens its device while the caller does other things. It lives no longer than the calling
-    /// thread. No launch may take longer than `time_limit`. Once its device is open, the worker confines itself: it reads the images
-    /// that it is to load, which are copied into a private folder in `cache_dir`, and writes nothing.
-    pub fn start(
-        program: &Program,
-        target: Target,
-        time_limit: Duration,
-        cache_dir: &Path,
-        forward: LineSink,
-    ) -> Result<StartingWorker, Stop> {
-        let images = Images::new(cache_dir)?;
-        let (child, stream) = Child::start(program, forward).map_err(|e| cannot_start(program, &e))?;
-        let sandbox = SandboxRequest { files: images.access(), for_foreign_tool: false };
-        let mut starting = Self::starting(stream, Some(child), target, time_limit, false, Some(sandbox));
-        starting.images = Some(images);
-        Ok(starting)
-    }
-
-    /// [`Worker::start`] for a worker that is a Python process, which nothing confines. It runs sources instead of images.
-    pub fn start_python(
-        interpreter: &Interpreter,
-        target: Target,
-        time_limit: Duration,
-        cache_dir: &Path,
-        forward: LineSink,
-    ) -> Result<StartingWorker, Stop> {
-        let images = Images::new(cache_dir)?;
-        let started = interpreter.start(target, &images, forward).map_err(|e| {
-            Stop::Lab(format!("the Python interpreter {interpreter} cannot be started: {e}. {OTHER}"))
-        })?;
-        let mut starting = Self::starting_python(started, target, time_limit, interpreter);
-        starting.images = Some(images);
-        Ok(starting)
-    }
-
-    /// [`Worker::start`] for a worker whose memory accesses a tool watches: it may run under another program, and writes its
-    /// findings.
-    pub fn start_under_tool(
-        program: &Program,
-        tool: &WatchingTool,
-        target: Target,
-        time_limit: Duration,
-        cache_dir: &Path,
-        forward: LineSink,
-    ) -> Result<StartingWorker, Stop> {
-        let images = Images::new(cache_dir)?;
-        let started = Child::start_in(program, &tool.environment, forward);
-        let (child, stream) = started.map_err(|e| cannot_start(program, &e))?;
-        let files = FileAccess { write: vec![tool.folder.clone()], ..images.access() };
-        let sandbox = SandboxRequest { files, for_foreign_tool: tool.is_foreign };
-        let mut starting = Self::starting(stream, Some(child), target, time_limit, true, Some(sandbox));
-        starting.images = Some(images);
-        Ok(starting)
-    }
-
     /// Closes the connection and waits up to `patience` for the process to end by itself: a tool that watches it then writes what
     /// it found.
     pub fn close_and_wait(mut self, patience: Duration) {
         self.link.connection.close_and_wait(patience);
     }
 
-    /// Runs a worker on a thread of this process, for tests. Nothing protects this process against the kernel.
-    pub fn on_a_thread(
-        open: impl FnOnce() -> Result<Box<dyn Driver>, DeviceError> + Send + 'static,
-        time_limit: Duration,
-    ) -> Result<Worker, Stop> {
-        let (ours, theirs) = UnixStream::pair()
-            .map_err(|e| Stop::Lab(format!("a socket pair for a worker cannot be made: {e}")))?;
-        std::thread::spawn(move || serve(theirs, |_| open()));
-        Self::starting(ours, None, Target::Auto, time_limit, false, None).ready()
-    }
-
-    pub(super) fn starting(
-        stream: UnixStream,
-        child: Option<Child>,
-        target: Target,
-        time_limit: Duration,
-        under_tool: bool,
-        sandbox: Option<SandboxRequest>,
-    ) -> StartingWorker {
-        // Under a tool the parent may be the tool.
-        let parent = child.as_ref().filter(|_| !under_tool).map(|_| std::process::id() as i32);
-        let connection = Connection::new(stream, child);
-        let mut link = Link { connection, time_limit, under_tool, tasks: None, python: None, folder: None };
-        let open = WorkerRequest::Open { target, parent, under_tool, sandbox };
-        let asked = link.ask(&open, Operation::Open, &[]);
-        StartingWorker { link, asked, images: None }
-    }
-
-    fn starting_python(
-        started: Started,
-        target: Target,
-        time_limit: Duration,
-        interpreter: &Interpreter,
-    ) -> StartingWorker {
-        let Started { child, stream, is_child } = started;
-        let connection = Connection::new(stream, Some(child));
-        let python = Some(interpreter.clone());
-        let mut link = Link { connection, time_limit, under_tool: false, tasks: None, python, folder: None };
-        let parent = is_child.then_some(std::process::id() as i32);
-        let open = WorkerRequest::Open { target, parent, under_tool: false, sandbox: None };
-        let asked = link.ask(&open, Operation::Open, &[]);
-        StartingWorker { link, asked, images: None }
+    /// A worker that has opened this device. `images` is `None` if the worker is not confined.
+    pub(super) fn of(link: Link, opened: Opened, images: Option<Images>) -> Worker {
+        let Opened { info, has_graphs, has_statements, sandbox } = opened;
+        Worker {
+            link,
+            info,
+            sandbox,
+            images,
+            bytes: HashMap::new(),
+            poisons: HashMap::new(),
+            next_poison: HashMap::new(),
+            last_poison: HashMap::new(),
+            has_graphs,
+            has_statements,
+            stated: HashSet::new(),
+            launched: None,
+        }
     }
 
     /// The device.
@@ -419,7 +298,17 @@ impl Worker {
 
     /// Checks every guard zone, every sealed buffer and every buffer that no launch was given. Each breach is returned once.
     pub fn breaches(&mut self) -> Result<Vec<Breach>, Stop> {
-        match self.request(&WorkerRequest::Breaches)? {
+        self.ask_for_breaches(false)
+    }
+
+    /// As [`Worker::breaches`], for the buffers that launches were given since the last look: that is much faster where a
+    /// worker has many. What launches wrote elsewhere is found by the next look at all.
+    pub fn breaches_of_given(&mut self) -> Result<Vec<Breach>, Stop> {
+        self.ask_for_breaches(true)
+    }
+
+    fn ask_for_breaches(&mut self, of_given: bool) -> Result<Vec<Breach>, Stop> {
+        match self.request(&WorkerRequest::Breaches { of_given })? {
             WorkerReply::Breaches(found) => Ok(found),
             _ => Err(self.link.invalid_answer("nothing about breaches")),
         }
@@ -437,8 +326,4 @@ impl Worker {
     fn request(&mut self, request: &WorkerRequest) -> Result<WorkerReply, Stop> {
         self.link.call(request, Operation::Own, &[], 0).map(|(reply, _)| reply)
     }
-}
-
-fn cannot_start(program: &Program, error: &std::io::Error) -> Stop {
-    Stop::Lab(format!("the worker process {} cannot be started: {error}", program.path.display()))
 }

@@ -307,14 +307,31 @@ impl Memory {
 
     /// As [`Memory::breaches`], and keeps what it finds for the next call of that.
     pub fn check(&mut self, driver: &mut dyn Driver) -> Result<(), DeviceError> {
+        self.check_those(driver, |_| true)?;
+        self.launched = false;
+        Ok(())
+    }
+
+    /// As [`Memory::breaches`], for the buffers that launches were given since the last check. What launches wrote elsewhere
+    /// is found by the next check of all.
+    pub fn breaches_of_given(&mut self, driver: &mut dyn Driver) -> Result<Vec<Breach>, DeviceError> {
+        self.check_those(driver, |buffer| buffer.given)?;
+        Ok(std::mem::take(&mut self.found))
+    }
+
+    fn check_those(
+        &mut self,
+        driver: &mut dyn Driver,
+        wanted: impl Fn(&Buffer) -> bool,
+    ) -> Result<(), DeviceError> {
         let Some(guards) = self.guards.as_ref().filter(|_| self.launched) else { return Ok(()) };
-        let ranges: Vec<MemoryRange> = self.buffers.values().flat_map(Buffer::ranges).collect();
+        let ranges: Vec<MemoryRange> =
+            self.buffers.values().filter(|buffer| wanted(buffer)).flat_map(Buffer::ranges).collect();
         let mut digests = driver.digests(&ranges, guards.key)?.map(Vec::into_iter);
-        for buffer in self.buffers.values_mut() {
+        for buffer in self.buffers.values_mut().filter(|buffer| wanted(buffer)) {
             let now: [Option<u64>; 3] = [(); 3].map(|()| digests.as_mut().and_then(Iterator::next));
             buffer.check(driver, guards, now, &mut self.found)?;
         }
-        self.launched = false;
         Ok(())
     }
 

@@ -56,8 +56,8 @@ pub enum WorkerRequest {
     FillAll { buffers: Vec<BufferId>, pattern: u32 },
     /// Asks for the digest of each buffer.
     Digests { buffers: Vec<BufferId>, key: u64 },
-    /// Asks for the rules that launches have broken.
-    Breaches,
+    /// Asks for the rules that launches have broken; with `of_given` only in the buffers that they were given.
+    Breaches { of_given: bool },
     /// Asks for the packages that loaded sources use, and their versions.
     Versions,
 }

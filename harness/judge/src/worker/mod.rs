@@ -16,6 +16,7 @@ mod messages;
 mod python;
 mod scratch;
 mod server;
+mod starting;
 mod tensor_maps;
 #[cfg(test)]
 mod tests;
@@ -23,10 +24,11 @@ mod tests;
 #[cfg(test)]
 pub use launch_statement::{SHAPE_BYTES, encoding as statement_encoding};
 
-pub use client::{StartingWorker, Worker};
+pub use client::Worker;
 pub use memory::{BACK, FRONT};
 pub use python::{Interpreter, NO_SANDBOX};
 pub use server::serve;
+pub use starting::StartingWorker;
 
 use crate::dtype::Dtype;
 use crate::process::framing::FrameError;

@@ -146,7 +146,12 @@ impl OpenDevice {
             }
             // The driver's and the compiler's versions are in the run's own lines.
             WorkerRequest::Versions => WorkerReply::Versions(Vec::new()),
-            WorkerRequest::Breaches => WorkerReply::Breaches(device.memory.breaches(device.driver)?),
+            WorkerRequest::Breaches { of_given: false } => {
+                WorkerReply::Breaches(device.memory.breaches(device.driver)?)
+            }
+            WorkerRequest::Breaches { of_given: true } => {
+                WorkerReply::Breaches(device.memory.breaches_of_given(device.driver)?)
+            }
         };
         Ok((reply, Vec::new()))
     }

@@ -12,6 +12,7 @@ mod interpreters;
 mod package;
 mod python;
 mod runs;
+mod standby;
 #[allow(dead_code, unused_imports)]
 #[path = "../judge/support.rs"]
 mod support;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
     let mut trials = cases::trials();
     trials.extend(interpreters::trials());
     trials.extend(runs::trials());
+    trials.extend(standby::trials());
     trials.extend(package::trials());
     trials.extend(wavegru::trials());
     if let Some(why) = &missing {

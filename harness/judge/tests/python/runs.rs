@@ -24,8 +24,10 @@ LAB_LAUNCH(axpy) {
 }
 "#;
 
+type NamedTest = (&'static str, fn() -> Result<(), Failed>);
+
 pub fn trials() -> Vec<Trial> {
-    let tests: [(&str, fn() -> Result<(), Failed>); 9] = [
+    let tests: [NamedTest; 9] = [
         ("reference_in_cuda", reference_in_cuda),
         ("cuda_kernel_judged_by_python", cuda_kernel_judged_by_python),
         ("two_references", two_references),

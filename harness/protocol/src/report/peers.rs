@@ -72,6 +72,14 @@ pub struct PeerRatio {
     pub interval: Option<(f64, f64)>,
 }
 
+impl PeerRatio {
+    /// The ratio with the peer's name: `1.65× F.rms_norm (1.63 … 1.67)`.
+    pub fn with_name(&self, name: &str) -> String {
+        let ends = self.interval.map(|(low, high)| format!(" ({} … {})", figure(low), figure(high)));
+        format!("{}× {name}{}", figure(self.value), ends.unwrap_or_default())
+    }
+}
+
 /// `1.65× (1.63 … 1.67)`
 impl std::fmt::Display for PeerRatio {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -33,7 +33,6 @@ class Watch:
         # The modules that a kernel imports are in a copy of the repository, which lies below .lab.
         searched = os.environ.get("PYTHONPATH", "").split(":")
         self._searched = [_abspath(folder).rstrip("/") + "/" for folder in searched if folder]
-        self._files = set()
         self._found = []
         self._is_noting = False
 

@@ -3,6 +3,7 @@
 import copy
 import inspect
 import sys
+import threading
 
 from . import dtypes
 from .failures import Build, Crash, Lab, at_line, explain
@@ -10,6 +11,7 @@ from .failures import Build, Crash, Lab, at_line, explain
 _signature, _unwrap = inspect.signature, inspect.unwrap
 _Parameter = inspect.Parameter
 _copy = copy.copy
+_current_frames, _get_ident, _threads, _Timer = sys._current_frames, threading.get_ident, threading.enumerate, threading.Timer
 _recursion_limit = sys.getrecursionlimit()
 _set_recursion_limit, _set_trace, _set_profile = sys.setrecursionlimit, sys.settrace, sys.setprofile
 
@@ -67,6 +69,19 @@ def line_of(function):
         return 0
 
 
+def expect_no_thread(module):
+    """Raises Crash if a thread is executing the source of this module, or a timer waits to do so: a launch is over when it returns."""
+    own = _get_ident()
+    for thread, frame in _current_frames().items():
+        while frame is not None and thread != own:
+            if frame.f_code.co_filename == module.path:
+                text = f"the kernel left 1 thread running after its launch, in {frame.f_code.co_name}"
+                raise Crash(at_line(module.shown, frame.f_lineno, text))
+            frame = frame.f_back
+    if any(isinstance(thread, _Timer) and thread.is_alive() for thread in _threads()):
+        raise Crash(at_line(module.shown, 0, "the kernel left a timer running after its launch"))
+
+
 class Call:
     """One call of a kernel's function, as a launch states it."""
 
@@ -116,7 +131,7 @@ class Call:
             result = self._function(*self._positional, **self._named)
         except BaseException as error:  # noqa: B902: also SystemExit and KeyboardInterrupt are the kernel's
             self._restore()
-            raise Crash(explain(error, self.module.path)) from None
+            raise Crash(explain(error, self.module.path, self.module.is_cpu)) from None
         self._restore()
         if result is not None:
             kind = type(result)

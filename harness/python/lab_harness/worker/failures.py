@@ -1,6 +1,7 @@
 """Failures as the judge gets them, and exceptions of a kernel as the text that `lab` shows at its line."""
 
 import os
+import sys
 import traceback
 
 # Longest text of a failure. The traceback of an endless recursion or a huge message is cut.
@@ -43,8 +44,8 @@ def at_line(name, line, text):
     return f"{name}:{line}: error: {text}" if line else f"{name}: error: {text}"
 
 
-def explain(error, path):
-    """Returns the text of an exception that code of the file at `path` raised.
+def explain(error, path, is_cpu):
+    """Returns the text of an exception that code of the file at `path` raised. `is_cpu` says which device this is.
 
     The first line names the deepest line of this file that was being executed. The traceback follows, from the first
     frame of the file on. Returns text for every exception, also for one whose own text cannot be made.
@@ -56,7 +57,7 @@ def explain(error, path):
         where = f"{name}:{lines[-1]}" if lines else name
         if isinstance(error, SyntaxError) and error.filename == path and error.lineno:
             where = f"{name}:{error.lineno}" + (f":{error.offset}" if error.offset and error.offset > 0 else "")
-        summary = _summary(error)
+        summary = _summary(error) + _advice(error, [file for file, _ in frames], is_cpu)
         text = f"{where}: error: {summary}\n{_traceback(error, path)}".replace(path, name)
     except BaseException as broken:  # noqa: B902: the exception's own methods run here
         text = f"{name}: error: {type(error).__name__}, which cannot be described ({type(broken).__name__})"
@@ -76,6 +77,16 @@ def _summary(error):
     own = error.msg if isinstance(error, SyntaxError) and error.msg else str(error)
     first = own.strip().splitlines()
     return f"{name}: {first[0]}" if first else name
+
+
+def _advice(error, files, is_cpu):
+    """What to do about an exception, as further sentences; nothing where its own text is enough."""
+    if isinstance(error, ModuleNotFoundError):
+        return f". {sys.executable} has no such module"
+    if is_cpu and not isinstance(error, SyntaxError) and any("/triton/" in file for file in files):
+        return (" A Triton kernel needs a GPU, and this is the cpu device: set device = \"cuda\" in lab.toml, or compute with "
+                "NumPy here.")
+    return ""
 
 
 def _traceback(error, path):

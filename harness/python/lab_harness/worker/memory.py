@@ -190,16 +190,27 @@ class Memory:
         found, self._found = self._found, []
         return found
 
+    def breaches_of_given(self):
+        """As `breaches`, for the buffers that launches were given since the last check.
+
+        What launches wrote elsewhere is found by the next check of all.
+        """
+        self._check_those([buffer for buffer in self._buffers.values() if buffer.given])
+        found, self._found = self._found, []
+        return found
+
     def check(self):
         """As `breaches`, and keeps what it finds for the next call of that."""
+        self._check_those(list(self._buffers.values()))
+        self._launched = False
+
+    def _check_those(self, buffers):
         if not (self._guarded and self._launched):
             return
-        buffers = list(self._buffers.values())
         ranges = [part for buffer in buffers for part in buffer.place.ranges()]
         digests = self._device.digests(ranges, self._key)
         for i, buffer in enumerate(buffers):
             self._check(buffer, [None] * 3 if digests is None else digests[3 * i:3 * i + 3])
-        self._launched = False
 
     def exchange_places(self):
         """Gives each buffer the place of another one of its size, with its content.

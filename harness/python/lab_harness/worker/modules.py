@@ -6,6 +6,7 @@ import types
 
 from .calling import definition, described
 from .compiled import empty
+from .devices.triton_kernels import is_kernel
 from .failures import Build, Lab, at_line, explain
 
 # Bound here, so that a kernel that patches `builtins` does not change how the next module is loaded.
@@ -16,8 +17,8 @@ _ModuleType, _modules, _basename = types.ModuleType, sys.modules, os.path.basena
 class Module:
     """A source file and the module that executing it made."""
 
-    def __init__(self, path, name):
-        self.path, self.shown = path, _basename(path)
+    def __init__(self, path, name, is_cpu):
+        self.path, self.shown, self.is_cpu = path, _basename(path), is_cpu
         # The name in sys.modules. Two files of one name in one worker have different ones.
         self._name = name
         self._module = _ModuleType(name)
@@ -48,7 +49,7 @@ class Module:
         except BaseException as error:  # noqa: B902: also SystemExit and KeyboardInterrupt are the kernel's
             process.end_a_copy()
             _modules.pop(self._name, None)
-            raise Build(explain(error, self.path)) from None
+            raise Build(explain(error, self.path, self.is_cpu)) from None
         process.end_a_copy()
 
     def function(self, entry):
@@ -59,8 +60,7 @@ class Module:
     def require(self, entry, parameters):
         """The function of this name. Raises Build with what the source must define."""
         found = self.namespace.get(entry)
-        if type(found).__module__.startswith("triton.") and type(found).__name__ in ("JITFunction", "Autotuner",
-                                                                                   "Heuristics"):
+        if is_kernel(found):
             text = (f"{entry} is a Triton kernel, and lab calls a Python function, which states the grid. Rename the "
                     f"kernel, and define `{definition(entry, parameters)}` with `kernel[grid](…)` in it")
             raise Build(at_line(self.shown, 0, text))
@@ -75,15 +75,15 @@ class Module:
 class Modules:
     """The modules of a worker, by the judge's numbers."""
 
-    def __init__(self, process, watch):
-        self._process, self._watch, self._modules = process, watch, []
+    def __init__(self, process, watch, is_cpu):
+        self._process, self._watch, self._is_cpu, self._modules = process, watch, is_cpu, []
 
     def load(self, path):
         """Executes a file and returns its number."""
         number = len(self._modules)
         self._watch.allow(path)
         stem = _basename(path).partition(".")[0]
-        module = Module(path, stem if number == 0 else f"{stem}_{number}")
+        module = Module(path, stem if number == 0 else f"{stem}_{number}", self._is_cpu)
         module.execute(self._process)
         self._modules.append(module)
         return number

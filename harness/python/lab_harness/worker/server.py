@@ -52,7 +52,7 @@ class Worker:
         self._output = process.Output()
         self._process = process.Identity()
         self._watch = Watch()
-        self._modules = Modules(self._process, self._watch)
+        self._modules = Modules(self._process, self._watch, self._device.info()["emulated"])
         # Bound now: see `serve`.
         self._requests = {name: getattr(self, f"_{word}") for name, word in _REQUESTS.items()}
         self._watch.start()
@@ -153,7 +153,8 @@ class Worker:
         return {"Digests": self._memory.digests(fields["buffers"], fields["key"])}
 
     def _breaches(self, fields, body):
-        return {"Breaches": self._memory.breaches()}
+        of_given = fields["of_given"]
+        return {"Breaches": self._memory.breaches_of_given() if of_given else self._memory.breaches()}
 
     def _versions(self, fields, body):
         return {"Versions": versions.of_packages()}
@@ -174,6 +175,7 @@ class Worker:
             result = self._device.run(calls, flush, as_graph)
         finally:
             self._expect_nothing_opened(calls[0])
+        calling.expect_no_thread(calls[0].module)
         self._memory.take_back(list(given))
         return result
 

@@ -81,7 +81,7 @@ struct Header {
     base: Option<Stamp>,
 }
 
-const VERSION: u32 = 7;
+const VERSION: u32 = 8;
 
 /// Most bytes of a file of the index, and of a line of an earlier version's. A larger one is read from the records again.
 const LIMIT: u64 = 256 << 20;

@@ -1,8 +1,9 @@
-//! The figures of the verdict: the objective with its unit and aggregate, and the change against the incumbent.
+//! The figures of the verdict: the objective with its unit and aggregate, the change against the incumbent, the fastest peer; and
+//! the line below them.
 
 use super::Banner;
 use crate::format;
-use crate::state::{FinishedRun, Running};
+use crate::state::{FinishedRun, Running, peers};
 use crate::text::printable;
 use lab_core::run::experiment::Status;
 use lab_core::run::verdict::{Change, Figure, Outcome};
@@ -61,6 +62,56 @@ impl Banner<'_> {
             line.push(Span::styled(against, theme.quiet()));
         }
         line
+    }
+
+    /// Which workloads are slower, a caveat, or what the verdict rests on.
+    pub(super) fn third_line(&self) -> Vec<Span<'static>> {
+        let theme = &self.appearance.theme;
+        if let Some(text) = self.qualifies() {
+            return vec![Span::styled(format!("! {}", printable(&text)), theme.warn())];
+        }
+        // Beside the figures of the run in progress, those of the last run would be mistaken for its own.
+        let Some(last) = self.runs.last.as_ref().filter(|_| self.so_far().is_none()) else {
+            return Vec::new();
+        };
+        let mut parts: Vec<String> = self.beside_peers(last).into_iter().collect();
+        if last.verdict.outcome == Outcome::Void {
+            parts.push("void: the run says nothing about the bytes".to_owned());
+        }
+        let gates = last.report.gates();
+        if !gates.is_empty() {
+            let good = gates.iter().filter(|g| g.passes()).count();
+            parts.push(format!("{good} of {} gates", gates.len()));
+        }
+        if let Some(time) = last.verdict.kernel_us {
+            parts.push(format!("kernel {} µs", format::count(time)));
+        }
+        if let Some(time) = last.seconds {
+            parts.push(format!("verdict after {}", format::seconds(time)));
+        }
+        // During a run these belong to the last verdict, like the line above.
+        let indent = if self.runs.is_idle() { "" } else { "      " };
+        vec![Span::styled(format!("{indent}{}", parts.join("   ")), theme.quiet())]
+    }
+
+    /// Which workloads are slower, or the first caveat.
+    pub(super) fn qualifies(&self) -> Option<String> {
+        let last = self.runs.last.as_ref().filter(|_| self.runs.is_idle());
+        let mixed = last.and_then(|last| last.verdict.mixed());
+        mixed.or_else(|| self.report()?.caveats().first().cloned())
+    }
+
+    /// The fastest peer, behind the figures.
+    pub(super) fn peers_behind(&self, last: &FinishedRun) -> Option<Span<'static>> {
+        let text = self.beside_peers(last)?;
+        Some(Span::styled(format!("  {text}"), self.appearance.theme.quiet()))
+    }
+
+    /// How fast a kernel that passed is beside the fastest peer.
+    fn beside_peers(&self, last: &FinishedRun) -> Option<String> {
+        let known = peers::of(last, self.repository).filter(|_| last.verdict.outcome == Outcome::Pass)?;
+        let text = known.in_words(self.repository.time_of_day(self.now))?;
+        Some(printable(&text).into_owned())
     }
 
     pub(super) fn change_style(&self, change: &Change) -> Style {

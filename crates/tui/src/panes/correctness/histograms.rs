@@ -46,7 +46,7 @@ pub fn draw(frame: &mut Frame, area: Rect, report: &Report, theme: &Theme, symbo
     }
 }
 
-/// `✓ h0_max_diff  worst: unit 17, 2.1e-6 (limit 3.0e-5)`.
+/// `✓ h0_max_diff  worst: unit 17, 2.1e-6 of 3.0e-5 limit`.
 fn title(report: &Report, gate: &Gate, more: &str, theme: &Theme) -> Line<'static> {
     let (sign, style) = if gate.passes() { ("✓ ", theme.good()) } else { ("✗ ", theme.bad()) };
     let series = series_name(report, &gate.name);

@@ -3,7 +3,7 @@
 use super::details::{changes, diff_title};
 use super::document::{Document, Section};
 use super::pair_table::{Columns, side_by_side};
-use super::{ExperimentPair, Shown, workloads};
+use super::{ExperimentPair, Shown, peers, workloads};
 use crate::diff::DiffView;
 use crate::format;
 use crate::state::ScreenSettings;
@@ -36,6 +36,7 @@ pub fn sections<'a>(
         Section::new("ratio, the second over the first", ratio(both, theme, columns)),
         Section::new("gates", gates(&reports, &table)),
         Section::new("workloads", workloads::lines(&reports, both.ratio().is_ok(), &table)),
+        Section::new("beside the peers", peers::side_by_side(comparison.experiments, &table)),
         Section::new("measured", measures(&reports, &table)),
         changes(&both.diff, between, &title, columns, theme),
     ])

@@ -2,6 +2,7 @@
 
 use super::Shown;
 use super::document::{Body, Document, Section, labelled};
+use super::peers;
 use crate::diff::{ContextLines, DiffView};
 use crate::format;
 use crate::state::ScreenSettings;
@@ -204,6 +205,7 @@ fn measured(
     let mut all = vec![
         Section::new("what proves it", evidence::proof(&report, failed, columns, theme, appearance.symbols)),
         Section::new("measured", evidence::others(&report, objective.name(), columns, theme)),
+        Section::new("beside the peers", peers::lines(&record.peers, columns, appearance)),
         Section::new("on", device(&report, theme)),
     ];
     if let Some(held_out) = &record.held_out {

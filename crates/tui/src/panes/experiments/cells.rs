@@ -9,8 +9,9 @@ use crate::widgets::{figure, mark};
 use jiff::tz::TimeZone;
 use lab_core::config::Goal;
 use lab_core::run::experiment::{Experiment, Status};
+use lab_core::run::peers::{self, PeerFigure};
 use lab_core::run::verdict::Change;
-use lab_protocol::report::Speed;
+use lab_protocol::report::{PeerRatio, Speed};
 use ratatui::style::Style;
 
 /// A change by at least this factor is shown as a factor.
@@ -41,6 +42,12 @@ pub fn text(
         Column::Figure => figure(experiment, width),
         Column::Change => change.map(|c| against_incumbent(&c)).unwrap_or_default(),
         Column::Best => facts.over_best.map(by).unwrap_or_default(),
+        Column::Peer => {
+            let peer = peers::fastest(&experiment.peers);
+            let text = peer
+                .map(|peer| PeerFigure { ratio: peer.ratio.map(without_ends), ..peer.clone() }.to_string());
+            fit(&printable(&text.unwrap_or_default()), width).into_owned()
+        }
         Column::KernelUs if row.kernel_us > 0.0 => format::count(row.kernel_us),
         Column::KernelUs => String::new(),
         Column::Correctness if row.status == Status::Rules => String::new(),
@@ -60,6 +67,11 @@ pub fn text(
         Column::Run => experiment.run.map(|run| run.to_string()).unwrap_or_default(),
         Column::Description => printable(&row.description).into_owned(),
     }
+}
+
+/// The ratio alone: the details show its interval.
+fn without_ends(ratio: PeerRatio) -> PeerRatio {
+    PeerRatio { interval: None, ..ratio }
 }
 
 /// The description; an experiment of another kernel or device names it in front, if no column does.

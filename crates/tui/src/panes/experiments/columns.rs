@@ -26,10 +26,11 @@ pub struct ShownColumn {
 const FIRST: [Column; 3] = [Column::Commit, Column::Status, Column::Figure];
 
 /// Further columns, the most important first.
-const FURTHER: [Column; 9] = [
+const FURTHER: [Column; 10] = [
     Column::Problem,
     Column::Change,
     Column::Best,
+    Column::Peer,
     Column::When,
     Column::Speed,
     Column::KernelUs,
@@ -73,6 +74,7 @@ fn wide(column: Column, room: usize, device: usize) -> usize {
         Column::Figure => 10,
         Column::Change => 14,
         Column::Best => 9,
+        Column::Peer => 18,
         Column::KernelUs => 10,
         Column::Correctness => 12,
         Column::Speed => 9,

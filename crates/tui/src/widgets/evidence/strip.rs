@@ -16,7 +16,7 @@ const NEAR: f64 = 0.5;
 
 /// The points as blocks. Where there are more points than cells a cell shows its largest, so that no peak is lost. A full
 /// block is half the limit or more, and each lower block half as much; a blank is no difference, `✗` a difference beyond
-/// the limit or NaN. The worst step follows by name: `worst: step 731, 2.1e-6 (limit 3.0e-5)`.
+/// the limit or NaN. The worst step follows by name: `worst: step 731, 2.1e-6 of 3.0e-5 limit`.
 pub fn line(
     report: &Report,
     gate: &Gate,
@@ -49,15 +49,15 @@ pub fn line(
     Some(Line::from(spans))
 }
 
-/// `worst: step 731`, and `worst: step 731, 2.1e-6 (limit 3.0e-5)`. Where the harness names no place, it is the number of the
+/// `worst: step 731`, and `worst: step 731, 2.1e-6 of 3.0e-5 limit`. Where the harness names no place, it is the number of the
 /// series' highest point. Without any difference no place is the worst: `no difference (limit 3.0e-5)`.
 pub fn worst(report: &Report, gate: &Gate, points: &[f64], cells: usize) -> [String; 2] {
     if gate.value == 0.0 {
         let short = "no difference".to_owned();
-        let whole = format!("{short}{}", limit(gate));
+        let whole = format!("{short} (limit {})", format::gate(gate.limit));
         return [short, whole];
     }
-    let value = format!("{}{}", format::gate(gate.value), limit(gate));
+    let value = format!("{} of {} limit", format::gate(gate.value), format::gate(gate.limit));
     if points.is_empty() && report.place(&gate.name).is_none() {
         return ["worst".to_owned(), format!("worst: {value}")];
     }
@@ -66,23 +66,15 @@ pub fn worst(report: &Report, gate: &Gate, points: &[f64], cells: usize) -> [Str
         let at = points.iter().enumerate().rev().max_by(worst).map_or(0, |(at, _)| at);
         let stretch = cells.div_ceil(points.len().max(1)).max(1);
         match stretch {
-            1 => format!("point {at}"),
+            1 => at.to_string(),
             _ => {
-                format!(
-                    "points {}…{}",
-                    at.saturating_mul(stretch),
-                    (at + 1).saturating_mul(stretch).min(cells) - 1
-                )
+                format!("{}…{}", at.saturating_mul(stretch), (at + 1).saturating_mul(stretch).min(cells) - 1)
             }
         }
     });
     let short = format!("worst: {}", crate::text::printable(&place));
     let whole = format!("{short}, {value}");
     [short, whole]
-}
-
-fn limit(gate: &Gate) -> String {
-    format!(" (limit {})", format::gate(gate.limit))
 }
 
 /// Orders differences; NaN counts as infinity.
@@ -119,7 +111,7 @@ mod tests {
     #[test]
     fn a_block_says_how_near_the_limit_is_and_the_worst_is_named() {
         let lines = "y_diff: 0.6 limit=1 at=step~2\ny_series: 0,1e-9,0.6,0.25,0.2\n";
-        assert_eq!(text(lines, 80), "   ▁█▇▆  0…4  worst: step 2, 0.6 (limit 1)");
+        assert_eq!(text(lines, 80), "   ▁█▇▆  0…4  worst: step 2, 0.6 of 1 limit");
         assert_eq!(text(lines, 28), "   ▁█▇▆  worst: step 2");
         assert_eq!(text(lines, 12), "   ▁█▇▆");
     }
@@ -130,15 +122,15 @@ mod tests {
         let lines = format!("y_diff: 2 limit=1\ny_series: {} cells=1024\n", many.join(","));
         let text_of = text(&lines, 70);
         assert!(
-            text_of.contains('✗') && text_of.ends_with("0…1023  worst: points 600…601, 2 (limit 1)"),
+            text_of.contains('✗') && text_of.ends_with("0…1023  worst: 600…601, 2 of 1 limit"),
             "{text_of}"
         );
         assert_eq!(
             text("y_diff: nan limit=1\ny_series: 0.1,nan\n", 40),
-            "  ▅✗  0…1  worst: point 1, NaN (limit 1)"
+            "  ▅✗  0…1  worst: 1, NaN of 1 limit"
         );
         let odd = |cells| text(&format!("y_diff: 2 limit=1\ny_series: 0,2 cells={cells}\n"), 60);
-        assert_eq!(odd("0"), "   ✗  0…1  worst: point 1, 2 (limit 1)", "as many cells as points");
+        assert_eq!(odd("0"), "   ✗  0…1  worst: 1, 2 of 1 limit", "as many cells as points");
         assert!(odd(&usize::MAX.to_string()).contains("worst: "), "no harness's number is too large");
         assert_eq!(text("y_diff: 0 limit=0\ny_series: 0,0\n", 40), "      0…1  no difference (limit 0)");
     }

@@ -24,6 +24,7 @@ mod spec;
 mod suggest;
 mod tally;
 mod timing;
+mod turn_order;
 mod values_text;
 mod verify;
 

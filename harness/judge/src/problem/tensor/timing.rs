@@ -9,6 +9,7 @@ use super::outcomes::{CaseOutcome, CaseOutcomes};
 use super::resident::{AcceptedOutputs, Resident, TimedCases};
 use super::spec::{Case, ProblemSpec, TensorRole};
 use super::tally::{GateTally, LaunchOf};
+use super::turn_order::{draw_sets, shuffle};
 use crate::measure::{self, TimingSummary};
 use crate::outcome::{Correctness, Stop};
 use crate::probe::bounds::{CacheState, Demand};
@@ -39,8 +40,6 @@ pub struct TensorTiming {
     emulated: bool,
     /// How the launches of a window get to the device.
     submission: Submission,
-    /// The log says why they are no graph.
-    is_noted: bool,
     turns: usize,
     /// Seconds of single launches, by case; empty if they are not measured.
     latencies: Vec<Vec<f64>>,
@@ -69,7 +68,6 @@ impl TensorTiming {
         };
         TensorTiming {
             submission: resident.submission,
-            is_noted: false,
             spec,
             drawn,
             resident,
@@ -99,25 +97,12 @@ impl TensorTiming {
         let launches = sets.iter().map(launch).collect();
         let Replayed { seconds, submission, uncaptured } =
             worker.replay(launches, self.flush(), self.spec.graph)?;
-        if let Some(why) = uncaptured {
+        if let Some(why) = uncaptured.filter(|_| self.submission != submission) {
             self.submission = submission;
-            self.note_no_graph(&why, out)?;
+            write_no_graph(&why, out)?;
         }
         self.compare(worker, at, sets, out)?;
         Ok(seconds / sets.len() as f64)
-    }
-
-    /// Writes once that the launches could not be submitted as one CUDA graph.
-    fn note_no_graph(&mut self, why: &str, out: &mut Writer) -> Result<(), Stop> {
-        if self.is_noted {
-            return Ok(());
-        }
-        self.is_noted = true;
-        let why = why.lines().next().unwrap_or("").trim_end_matches(':');
-        let reason = if why.is_empty() { String::new() } else { format!(" ({why})") };
-        Ok(out.caveat(format_args!(
-            "the kernel could not be captured as a CUDA graph{reason}: its times hold what the host needs for each launch"
-        ))?)
     }
 
     /// Prepares the outputs, and a warm L2 cache.
@@ -253,28 +238,6 @@ impl TensorTiming {
     }
 }
 
-/// The sets that a window launches, in their order. A kernel can know neither the order nor the number.
-fn draw_sets(rng: &mut ChaCha8Rng, sets: usize, emulated: bool) -> Vec<usize> {
-    let mut drawn: Vec<usize> = (0..sets).collect();
-    shuffle(rng, &mut drawn);
-    // The emulated device is slow, and its times mean nothing.
-    let left_out = if emulated { sets - 1 } else { below(rng, sets / 4 + 1) };
-    drawn.truncate(sets - left_out);
-    drawn
-}
-
-/// Brings the items into a random order (R. A. Fisher and F. Yates).
-fn shuffle<T>(rng: &mut ChaCha8Rng, items: &mut [T]) {
-    for last in (1..items.len()).rev() {
-        items.swap(last, below(rng, last + 1));
-    }
-}
-
-/// A number from 0 to `end` − 1. The bias of the remainder is far below what a test could see: `end` is small.
-fn below(rng: &mut ChaCha8Rng, end: usize) -> usize {
-    (rng.next_u64() % end as u64) as usize
-}
-
 impl Timed for TensorTiming {
     /// The numbers have no end: each number is the seed of a turn's order.
     fn inputs(&self) -> Box<dyn Iterator<Item = u64>> {
@@ -404,6 +367,14 @@ impl Timed for TensorTiming {
         }
         Ok(())
     }
+}
+
+/// Writes that the launches could not be submitted as one CUDA graph.
+fn write_no_graph(why: &str, out: &mut Writer) -> Result<(), Stop> {
+    let why = why.lines().next().unwrap_or("").trim_end_matches(':');
+    Ok(out.caveat(format_args!(
+        "the kernel could not be captured as a CUDA graph ({why}): its times hold what the host needs for each launch"
+    ))?)
 }
 
 /// Figures of a workload besides its time.

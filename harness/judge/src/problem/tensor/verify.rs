@@ -73,11 +73,13 @@ impl CaseCheck<'_> {
             }
             // To look at all memory takes a while. A stray store of later launches is found after the last one. Shared
             // buffers are looked at before the inputs of the next set lie over a change of these.
-            if i < LOOKS || launcher.shares_buffers() {
-                self.check_breaches(launcher, &how, worker, cx)?;
+            if i < LOOKS {
+                self.report(launcher, worker.breaches()?, &how, cx)?;
             } else if i + 1 == launches {
                 let how = format!("launches {} to {launches}", LOOKS + 1);
-                self.check_breaches(launcher, &how, worker, cx)?;
+                self.report(launcher, worker.breaches()?, &how, cx)?;
+            } else if launcher.shares_buffers() {
+                self.report(launcher, worker.breaches_of_given()?, &how, cx)?;
             }
             if self.tally.breached() {
                 break;
@@ -147,14 +149,14 @@ impl CaseCheck<'_> {
         Ok(())
     }
 
-    fn check_breaches(
+    fn report(
         &mut self,
         launcher: &CaseLauncher,
+        breaches: Vec<Breach>,
         how: &str,
-        worker: &mut Worker,
         cx: &mut ProblemContext,
     ) -> Result<(), Stop> {
-        for breach in worker.breaches()? {
+        for breach in breaches {
             let input = matches!(breach, Breach::InputChanged { .. });
             let found = if launcher.owns(&breach) { None } else { self.resident.describe(&breach) };
             let what = match found {

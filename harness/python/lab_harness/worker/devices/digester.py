@@ -22,7 +22,7 @@ _NUM_REGS, _MAX_DYNAMIC_SHARED = 4, 8
 _REMEMBERED = 4096
 
 _c_u64, _c_uint, _c_void = ctypes.c_uint64, ctypes.c_uint, ctypes.c_void_p
-_addressof, _cast, _copy = ctypes.addressof, ctypes.cast, ctypes.memmove
+_addressof, _copy = ctypes.addressof, ctypes.memmove
 
 
 class Digester:

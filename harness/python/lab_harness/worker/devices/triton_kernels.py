@@ -8,15 +8,24 @@ version lacks them, a module shows no resources and compiles again after a reloa
 _SPILL_BYTES = 4
 
 
+def _is_of_triton(value, *names):
+    return type(value).__module__.startswith("triton.") and type(value).__name__ in names
+
+
+def is_kernel(value):
+    """Whether this is a Triton kernel, which no Python function calls without a grid."""
+    return _is_of_triton(value, "JITFunction", "Autotuner", "Heuristics")
+
+
 def kernels(namespace):
     """The Triton kernels among these globals, by their names: (the function, the autotuners around it)."""
     found = {}
     for name, value in list(namespace.items()):
         tuners, depth = [], 0
-        while type(value).__module__.startswith("triton.") and type(value).__name__ in ("Autotuner", "Heuristics") and depth < 8:
+        while _is_of_triton(value, "Autotuner", "Heuristics") and depth < 8:
             tuners.append(value)
             value, depth = getattr(value, "fn", None), depth + 1
-        if type(value).__module__.startswith("triton.") and type(value).__name__ == "JITFunction":
+        if _is_of_triton(value, "JITFunction"):
             found[name] = (value, tuners)
     return found
 

@@ -23,7 +23,7 @@ _WAIT_NS = 60_000
 _SLACK = 64 << 10
 # The device may need this much longer than the stream, in seconds, and this part of the window.
 _LATER_S, _LATER_PART = 300e-6, 0.1
-_FLOAT, _VOID, _SIZE = ctypes.c_float, ctypes.c_void_p, ctypes.c_size_t
+_FLOAT, _VOID = ctypes.c_float, ctypes.c_void_p
 _byref = ctypes.byref
 _perf_counter, _thread_time = time.perf_counter, time.thread_time
 

@@ -93,7 +93,9 @@ mod tests {
             assert!(text.contains(name), "{name} is missing:\n{text}");
         }
         assert!(
-            !text.contains("LAB_CPU") && !text.contains("#include") && !text.contains("define LAB_LAUNCH")
+            !text.contains("def LAB_CPU")
+                && !text.contains("#include")
+                && !text.contains("define LAB_LAUNCH")
         );
         let marks = ["#if", "#endif"].map(|word| text.matches(word).count());
         assert_eq!(marks[0], marks[1]);

@@ -63,13 +63,11 @@ pub fn lines(text: &str) -> Vec<Line> {
         let code = scan.line(text);
         let trimmed = code.trim_start();
         let goes_on = text.ends_with('\\') || scan.in_comment;
-        if continues {
-            if let Some(last) = found.last_mut() {
-                last.text = format!("{}\n{text}", last.text);
-                last.code = format!("{}\n{code}", last.code);
-                continues = goes_on;
-                continue;
-            }
+        if continues && let Some(last) = found.last_mut() {
+            last.text = format!("{}\n{text}", last.text);
+            last.code = format!("{}\n{code}", last.code);
+            continues = goes_on;
+            continue;
         }
         let kind = if let Some(directive) = trimmed.strip_prefix('#').filter(|_| !begins_in_raw) {
             let directive = directive.trim_start();

@@ -243,7 +243,7 @@ fn public_function(parts: &Parts, function: &str, signature: &Signature) -> Stri
         .map(|p| format!("{}: {}", tables::quoted(&p.name), python_name(&p.name)))
         .collect();
     let returned = match signature.returned.as_slice() {
-        [one] => format!("{one}"),
+        [one] => one.clone(),
         several => format!("the tuple ({})", several.join(", ")),
     };
     let value = if signature.returned.len() == 1 { "outputs[0]" } else { "tuple(outputs)" };

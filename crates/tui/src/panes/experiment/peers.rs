@@ -1,0 +1,74 @@
+//! What the kernel was timed beside: each peer with its ratio, its call, its versions, and each workload.
+
+use super::document::labelled;
+use super::pair_table::Columns;
+use crate::format;
+use crate::state::ScreenSettings;
+use crate::text::{printable, width, wrap};
+use lab_core::run::experiment::Experiment;
+use lab_core::run::peers::{MeasuredPeer, PeerFigure};
+use ratatui::text::Line;
+
+/// Columns of a label.
+const LABEL: usize = 8;
+
+/// Most characters of a hash that are shown.
+const HASH: usize = 12;
+
+/// A few lines for each peer.
+pub fn lines(peers: &[MeasuredPeer], columns: usize, appearance: &ScreenSettings) -> Vec<Line<'static>> {
+    let theme = &appearance.theme;
+    let mut out = Vec::new();
+    for measured in peers {
+        let peer = &measured.peer;
+        let mut head = measured.figure().to_string();
+        head.extend(peer.us.map(|us| format!(": {} µs", format::count(us))));
+        head.extend(peer.own_us.map(|us| format!(", the kernel {} µs", format::count(us))));
+        head.extend(peer.launched_as.as_deref().map(|how| format!(", {how}")));
+        let style = if peer.ratio.is_some() { theme.strong() } else { theme.text() };
+        out.extend(wrap(&printable(&head), columns).into_iter().map(|row| Line::styled(row, style)));
+        let mut say = |label: &str, text: &str| {
+            for (at, row) in wrap(&printable(text), columns.saturating_sub(LABEL + 4)).into_iter().enumerate()
+            {
+                out.push(labelled(if at == 0 { label } else { "" }, LABEL, row, theme));
+            }
+        };
+        peer.failure.iter().for_each(|why| say("failed", why));
+        if !peer.call.is_empty() {
+            say("call", &peer.call);
+        }
+        if !peer.versions.is_empty() {
+            say("versions", &peer.versions);
+        }
+        if let Some(source) = &measured.source {
+            let hash = source.hash.as_deref().map_or("", |hash| hash.get(..HASH).unwrap_or(hash));
+            say("source", format!("{} {hash}", source.path).trim_end());
+        }
+        say("measured", &format::date(measured.measured, &appearance.zone));
+        let widest = peer.workloads.iter().map(|workload| width(&workload.name)).max().unwrap_or(0);
+        for workload in &peer.workloads {
+            let name = crate::text::pad(&printable(&workload.name), widest.min(columns / 2));
+            let us = workload.us.map_or_else(String::new, |us| format!("  {} µs", format::count(us)));
+            out.push(Line::styled(format!("  {name}  {}{us}", workload.ratio), theme.text()));
+        }
+    }
+    out
+}
+
+/// A row for each peer of either experiment.
+pub fn side_by_side(experiments: [Option<&Experiment>; 2], table: &Columns) -> Vec<Line<'static>> {
+    let figures = |e: Option<&Experiment>| e.map(|e| e.peers.clone()).unwrap_or_default();
+    let both: [Vec<PeerFigure>; 2] = experiments.map(figures);
+    let mut names: Vec<&str> = Vec::new();
+    for figure in both.iter().flatten() {
+        if !names.contains(&figure.name.as_str()) {
+            names.push(&figure.name);
+        }
+    }
+    let cell = |of: &Vec<PeerFigure>, name: &str| {
+        let ratio = of.iter().find(|figure| figure.name == name).and_then(|figure| figure.ratio);
+        ratio.map(|ratio| ratio.to_string()).unwrap_or_default()
+    };
+    let cells = |name: &str| both.each_ref().map(|of| cell(of, name));
+    names.iter().filter_map(|name| table.plain(&printable(name), cells(name))).collect()
+}

@@ -1,0 +1,176 @@
+//! `lab peers`: lists the problem's peers with their last figures, and adds the first one.
+
+use super::json::peers::PeerFigureReport;
+use super::{JsonArg, KernelArg, answer, open, say};
+use anyhow::Result;
+use clap::{Args, Subcommand};
+use jiff::Timestamp;
+use lab_core::decide;
+use lab_core::inputs::{self, PeerTable};
+use lab_core::new_peer::{self, NewPeer};
+use lab_core::project::Project;
+use lab_core::repo::Repo;
+use lab_core::run::peers::PeerFigure;
+use lab_core::status;
+use lab_core::store::RunIndex;
+use lab_core::text::age;
+use lab_protocol::Exit;
+use serde::Serialize;
+use std::process::ExitCode;
+
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct PeersArgs {
+    #[command(subcommand)]
+    command: Option<PeersCommand>,
+    #[command(flatten)]
+    kernel: KernelArg,
+    #[command(flatten)]
+    json: JsonArg,
+}
+
+#[derive(Subcommand, Debug)]
+enum PeersCommand {
+    /// Add the first peer to problem.toml: peer.py with the function of reference.py, or else reference.cu
+    New(NewPeerArgs),
+}
+
+#[derive(Args, Debug)]
+struct NewPeerArgs {
+    #[command(flatten)]
+    kernel: KernelArg,
+    #[command(flatten)]
+    json: JsonArg,
+}
+
+/// What `lab peers` prints with `--json`.
+#[derive(Serialize)]
+struct PeersAnswer {
+    kernel: String,
+    /// Whether the figures are the incumbent's, because nobody timed the peers beside the present bytes.
+    of_incumbent: bool,
+    device: Option<String>,
+    peers: Vec<ListedPeer>,
+}
+
+#[derive(Serialize)]
+struct ListedPeer {
+    /// Relative to the folder of problem.toml.
+    file: String,
+    /// `None` of a kernel.cu.
+    function: Option<String>,
+    #[serde(flatten)]
+    figure: PeerFigureReport,
+}
+
+/// What `lab peers new` prints with `--json`.
+#[derive(Serialize)]
+struct NewPeerAnswer {
+    name: &'static str,
+    problem: String,
+    function: Option<String>,
+    written: Option<String>,
+    /// How the rules differ from those in HEAD now, one sentence each.
+    changed: Vec<String>,
+}
+
+pub fn main(options: &PeersArgs) -> Result<ExitCode> {
+    match &options.command {
+        Some(PeersCommand::New(options)) => add(options),
+        None => list(options),
+    }
+}
+
+fn list(options: &PeersArgs) -> Result<ExitCode> {
+    let project = open(options.kernel.kernel.as_deref())?;
+    let inputs = inputs::read(&project)?;
+    let tables = inputs.peer_tables();
+    let status = status::look(&Repo::open(&project)?, &project, &RunIndex::open(&project))?;
+    let known = status.peers.as_ref();
+    let of_incumbent = known.is_some_and(|known| known.fingerprint != inputs.fingerprint);
+    let figure = |table: &PeerTable| {
+        let found = known.and_then(|known| known.peers.iter().find(|figure| figure.name == table.name));
+        found.cloned()
+    };
+    if options.json.json {
+        let listed = |table: PeerTable| {
+            let none = || PeerFigure { name: table.name.clone(), ratio: None, measured: None, failure: None };
+            let figure = PeerFigureReport::of(&figure(&table).unwrap_or_else(none));
+            ListedPeer { file: table.file, function: table.function, figure }
+        };
+        return Ok(answer(
+            Exit::Passed,
+            PeersAnswer {
+                kernel: project.kernel_name.clone(),
+                of_incumbent,
+                device: known.and_then(|known| known.device.clone()),
+                peers: tables.into_iter().map(listed).collect(),
+            },
+        ));
+    }
+    let this = &project.argument;
+    if tables.is_empty() {
+        say(&format!("{} has no peers: `lab peers new{this}` adds the first", project.kernel_name));
+        return Ok(ExitCode::SUCCESS);
+    }
+    say(&format!("peers of {}", project.kernel_name));
+    let width = |of: fn(&PeerTable) -> String| tables.iter().map(|table| of(table).chars().count()).max();
+    let (name, from) = (width(|table| table.name.clone()), width(source));
+    let (name, from) = (name.unwrap_or(0), from.unwrap_or(0));
+    for table in &tables {
+        let text = in_words(figure(table).as_ref(), of_incumbent);
+        say(&format!("  {:name$}  {:from$}  {text}", table.name, source(table)));
+    }
+    say(&format!("`lab measure{this}` times the kernel beside them"));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `peer.py: rms_norm`, or the path of a kernel.cu.
+fn source(table: &PeerTable) -> String {
+    match &table.function {
+        Some(function) => format!("{}: {function}", table.file),
+        None => table.file.clone(),
+    }
+}
+
+fn in_words(figure: Option<&PeerFigure>, of_incumbent: bool) -> String {
+    let Some(figure) = figure else { return "not timed yet".to_owned() };
+    let age = figure.measured.map(|then| format!(", {}", age::since(then, Timestamp::now())));
+    let whose = if of_incumbent { "the incumbent: " } else { "" };
+    let text = match (&figure.ratio, &figure.failure) {
+        (Some(ratio), _) => ratio.to_string(),
+        (None, Some(why)) => format!("not compared: {why}"),
+        (None, None) => "not compared".to_owned(),
+    };
+    format!("{whose}{text}{}", age.unwrap_or_default())
+}
+
+fn add(options: &NewPeerArgs) -> Result<ExitCode> {
+    let project = open(options.kernel.kernel.as_deref())?;
+    let NewPeer { name, problem, function, written } = new_peer::add(&project)?;
+    let changed = changed_rules(&project);
+    if options.json.json {
+        return Ok(answer(Exit::Passed, NewPeerAnswer { name, problem, function, written, changed }));
+    }
+    let what = match (&function, &written) {
+        (Some(function), Some(written)) => format!("the function {function} of {written}"),
+        _ => "reference.cu".to_owned(),
+    };
+    say(&format!("added the peer {name} to {problem}: {what}"));
+    let this = &project.argument;
+    if !changed.is_empty() {
+        say(&format!(
+            "  problem.toml and the files of peers are rules: `lab rules{this} -m TEXT` commits them before the next keep"
+        ));
+    }
+    say(&format!(
+        "next: `lab measure{this}` times the kernel beside it. docs/peers.md shows how to write others"
+    ));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// How the rules differ from those in HEAD. Empty where git cannot say: the commands that need it say why.
+fn changed_rules(project: &Project) -> Vec<String> {
+    let rules = decide::read_rules(project).unwrap_or_default();
+    rules.changed.iter().map(ToString::to_string).collect()
+}
