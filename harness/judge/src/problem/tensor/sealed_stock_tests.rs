@@ -25,6 +25,8 @@ shape = ["n"]
 [tolerance.f32]
 atol = 1e-6
 rtol = 1e-5
+[objective]
+samples = "n"
 [[workload]]
 dims = { n = 300 }
 "#;

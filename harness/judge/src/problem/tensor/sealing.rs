@@ -75,7 +75,7 @@ impl TensorProblem {
                 Ok(true) => {}
                 Ok(false) => cx.out.text("no sealed inputs are kept in stock: they take too much space")?,
                 Err(error) => {
-                    cx.out.text(&format!("no sealed inputs could be put into the stock: {error}"))?
+                    cx.out.text(&format!("no sealed inputs could be put into the stock: {error}"))?;
                 }
             }
         }
