@@ -64,6 +64,7 @@ pub use api::{
     Submission, TensorMap, digest, is_poison,
 };
 
+pub use build_cache::own_build;
 pub use cpu::LAB_H;
 pub use cuda::image_target;
 pub use imports::allocators;

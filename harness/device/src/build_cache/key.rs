@@ -51,7 +51,7 @@ pub fn of(request: &BuildRequest, compiler: &str) -> Option<String> {
 
 /// Identifies this program's own build by its file: another build may rewrite the source differently, or embed
 /// other headers.
-fn own_build() -> &'static str {
+pub fn own_build() -> &'static str {
     static OWN: OnceLock<String> = OnceLock::new();
     OWN.get_or_init(|| format!("{} {}", env!("CARGO_PKG_VERSION"), super::stamp(Path::new("/proc/self/exe"))))
 }

@@ -9,6 +9,7 @@
 mod key;
 
 pub(crate) use key::of as key_of;
+pub use key::own_build;
 
 use crate::api::{BuildRequest, Builder, Built, DeviceError, Image};
 use serde::{Deserialize, Serialize};

@@ -25,7 +25,7 @@ use crate::measure::plan::Trials;
 use crate::options::JudgeOptions;
 use crate::outcome::{Correctness, Stop};
 use crate::probe;
-use crate::problem::{self, Problem};
+use crate::problem::{self, Problem, StockUse};
 use crate::sink::SharedSink;
 use crate::telemetry::TelemetryMonitor;
 use crate::worker::{ModuleId, Worker};
@@ -78,7 +78,12 @@ pub fn run(
     if language == Language::Python {
         out.line("python", options.interpreter())?;
     }
-    confinement::declare(options, &device, &sandbox_of(&worker, builder.compiler.as_ref()), out)?;
+    let sandbox = sandbox_of(&worker, builder.compiler.as_ref());
+    confinement::declare(options, &device, &sandbox, out)?;
+    // A kernel that reads the cache folder would know the sealed inputs before their keep.
+    if language == Language::Cuda && sandbox.missing().is_none() {
+        problem.use_stock(if options.held_out { StockUse::Takes } else { StockUse::Makes });
+    }
     let seed = options.seed.unwrap_or_else(random_seed);
     out.line("seed", seed)?;
     let needs = problem.build_needs(&device);
@@ -115,7 +120,7 @@ pub fn run(
         if env.figures.is_none() && builder.compiler.is_some() {
             env.figures = probing::probe_ahead(&env, &mut builder, out, start)?;
         }
-        env.with_context(&mut builder, out, |cx| problem.prepare_held_out(cx, &mut || !start.received()))?;
+        env.prepare_held_out(problem, &mut builder, out, start)?;
         start.wait();
         sink.clock.restart();
         let races_alive = race_check.as_mut().is_none_or(RaceCheck::is_alive);
@@ -160,9 +165,10 @@ pub fn run(
     let mut timed_problem = None;
     if let Some(held_out) = held_out {
         let mut sealed = SealedCheck { env: &mut env, builder: &mut builder, worker: &mut worker, module };
-        verdict = sealed.check_again(held_out, verdict, out)?;
+        let is_from_stock = problem.is_from_stock();
+        verdict = sealed.check_again(held_out, is_from_stock, verdict, out)?;
         if verdict == Correctness::Pass && !device.emulated && !held_out.times_them {
-            let (problem, of_workloads) = sealed.check_workloads(out)?;
+            let (problem, of_workloads) = sealed.check_workloads(is_from_stock.is_some(), out)?;
             (timed_problem, verdict) = (Some(problem), of_workloads);
         }
     }
@@ -247,6 +253,24 @@ impl RunEnvironment<'_> {
             !start.received()
         };
         self.with_context(builder, out, |cx| problem.draw_ahead(cx, worker, &mut is_idle))
+    }
+
+    /// Prepares the check before the next keep. Takes the device's lock as [`RunEnvironment::draw_ahead`] does, if that launches
+    /// something.
+    fn prepare_held_out(
+        &self,
+        problem: &mut dyn Problem,
+        builder: &mut KernelBuilder,
+        out: &mut Writer,
+        start: &mut StartSignal,
+    ) -> Result<(), Stop> {
+        let (mut access, launches) = (None, problem.launches_for_stock());
+        let mut is_idle = || {
+            drop(access.take());
+            access = if launches { self.access.wait_while_idle(|| start.received()) } else { None };
+            !start.received()
+        };
+        self.with_context(builder, out, |cx| problem.prepare_held_out(cx, &mut is_idle))
     }
 
     pub fn verify(

@@ -3,7 +3,7 @@
 use super::kernel_builder::KernelBuilder;
 use super::run_environment::RunEnvironment;
 use crate::outcome::{Correctness, Stop};
-use crate::problem::{self, HeldOutUse, Problem};
+use crate::problem::{self, HeldOutUse, Problem, StockUse};
 use crate::worker::{ModuleId, Worker};
 use lab_protocol::report::{Stage, Writer};
 
@@ -21,31 +21,49 @@ impl SealedCheck<'_, '_> {
     pub fn check_again(
         &mut self,
         held_out: HeldOutUse,
+        is_from_stock: Option<bool>,
         mut verdict: Correctness,
         out: &mut Writer,
     ) -> Result<Correctness, Stop> {
         let mut done = held_out.sets_in_a_check;
+        let mut from_stock = is_from_stock.map(usize::from);
         while verdict == Correctness::Pass && done < self.env.options.sealed {
             self.env.seed = random_seed();
             out.line("seed", self.env.seed)?;
             let mut problem = problem::open(&self.env.options.folder)?;
             problem.use_held_out_inputs(self.env.seed, 1)?;
+            if is_from_stock.is_some() {
+                problem.use_stock(StockUse::Takes);
+            }
             verdict = self.check(&mut *problem, out)?;
+            from_stock = from_stock.map(|sets| sets + usize::from(problem.is_from_stock() == Some(true)));
             done += 1;
         }
         if !held_out.times_them {
-            out.line("sealed_runs", done)?;
+            match from_stock {
+                Some(from_stock) => {
+                    out.line("sealed_runs", format_args!("{done} from_stock={from_stock}"))?;
+                }
+                None => out.line("sealed_runs", done)?,
+            }
         }
         Ok(verdict)
     }
 
     /// Opens the problem with the workloads of a save, draws their values anew, and checks the kernel on them. Timed launches
     /// are to use them.
-    pub fn check_workloads(&mut self, out: &mut Writer) -> Result<(Box<dyn Problem>, Correctness), Stop> {
+    pub fn check_workloads(
+        &mut self,
+        uses_stock: bool,
+        out: &mut Writer,
+    ) -> Result<(Box<dyn Problem>, Correctness), Stop> {
         self.env.seed = random_seed();
         out.line("seed", self.env.seed)?;
         let mut problem = problem::open(&self.env.options.folder)?;
         problem.use_workloads(self.env.options.when);
+        if uses_stock {
+            problem.use_stock(StockUse::Takes);
+        }
         let verdict = self.check(&mut *problem, out)?;
         Ok((problem, verdict))
     }

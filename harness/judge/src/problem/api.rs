@@ -88,6 +88,18 @@ pub trait Problem {
     /// Selects inputs that no run has launched, for a check that must pass `sealed` sets of them. [`Problem::prepare`]
     /// makes them, [`Problem::verify`] checks them. Called before every other method, or not at all.
     fn use_held_out_inputs(&mut self, seed: u64, sealed: usize) -> Result<HeldOutUse, Stop>;
+    /// Lets the problem keep inputs that no run has launched in the cache folder, which the kernel cannot read. Called before
+    /// [`Problem::prepare`], or not at all.
+    fn use_stock(&mut self, _stock: StockUse) {}
+    /// Whether [`Problem::prepare`] took its sealed inputs out of the stock. `None` if the problem has no stock, or counts them
+    /// itself.
+    fn is_from_stock(&self) -> Option<bool> {
+        None
+    }
+    /// Whether [`Problem::prepare_held_out`] launches something on the device.
+    fn launches_for_stock(&self) -> bool {
+        false
+    }
     /// Prepares on standby what the checks need, in the candidate's worker too, as long as `is_idle` returns true. Only a
     /// judge on standby calls it, after [`Problem::prepare`].
     fn draw_ahead(
@@ -195,6 +207,15 @@ impl PeerSpec {
         let said = body.lines().map(str::trim).filter(|line| !line.starts_with('#'));
         said.collect::<Vec<_>>().join("; ")
     }
+}
+
+/// What a run does with the stock of sealed inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StockUse {
+    /// It makes some while it waits.
+    Makes,
+    /// It is the check before a keep, which uses some up.
+    Takes,
 }
 
 /// What a check on held-out inputs covers.

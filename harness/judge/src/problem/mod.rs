@@ -10,7 +10,7 @@ pub mod tensor;
 pub mod wavegru;
 
 pub use api::{
-    BuildNeeds, CHECKED_LAUNCHES, HeldOutUse, PeerSpec, Problem, ProblemContext, Timed, WorkerFor,
+    BuildNeeds, CHECKED_LAUNCHES, HeldOutUse, PeerSpec, Problem, ProblemContext, StockUse, Timed, WorkerFor,
     WorkerRole, WorkloadFigures, in_digits,
 };
 

@@ -59,18 +59,56 @@ fn seed_of(case: &Case, seed: u64, used_for: &str) -> u64 {
     blake3::hash(label.as_bytes()).as_bytes().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
-/// Draws a set of inputs, with what is planted in it.
-fn set(spec: &ProblemSpec, case: &Case, sets: &PlantedSets, seed: u64, which: Set) -> (Inputs, Vec<Placed>) {
-    let tensors = planted_tensors(spec, case);
-    let (number, words) = match which {
-        Set::Drawn(number) => (number, format!("set {number}")),
-        Set::Planted(number) => (FIRST_PLANTED + number, format!("planted set {number}")),
+/// What is planted in each set of a part.
+pub fn placed(
+    spec: &ProblemSpec,
+    index: usize,
+    part: Part,
+    device: &DeviceInfo,
+    seed: u64,
+) -> Vec<Vec<Placed>> {
+    let case = &spec.cases[index];
+    let (planted, tensors) = (planted_sets(spec, case, device, seed), planted_tensors(spec, case));
+    let each = sets_of(case, part, &planted, device).into_iter();
+    each.map(|which| places(case, &planted, &tensors, seed, which).0).collect()
+}
+
+/// Where a set's extremes lie, and the seed of their values.
+fn places(
+    case: &Case,
+    sets: &PlantedSets,
+    tensors: &[PlantedTensor],
+    seed: u64,
+    which: Set,
+) -> (Vec<Placed>, u64) {
+    let words = match which {
+        Set::Drawn(number) => format!("set {number}"),
+        Set::Planted(number) => format!("planted set {number}"),
     };
     let of_set = seed_of(case, seed, &words);
     let placed = match which {
-        Set::Drawn(_) => sets.places(&tensors, of_set),
-        Set::Planted(number) => sets.places_in_further(number, &tensors, of_set),
+        Set::Drawn(_) => sets.places(tensors, of_set),
+        Set::Planted(number) => sets.places_in_further(number, tensors, of_set),
     };
+    (placed, of_set)
+}
+
+/// The sets of a part.
+fn sets_of(case: &Case, part: Part, planted: &PlantedSets, device: &DeviceInfo) -> Vec<Set> {
+    match part {
+        Part::Drawn => (0..sets(case, device)).map(Set::Drawn).collect(),
+        Part::Planted => (0..planted.further()).map(Set::Planted).collect(),
+    }
+}
+
+/// Draws a set of inputs, with what is planted in it.
+fn set(spec: &ProblemSpec, case: &Case, sets: &PlantedSets, seed: u64, which: Set) -> (Inputs, Vec<Placed>) {
+    let tensors = planted_tensors(spec, case);
+    let number = match which {
+        Set::Drawn(number) => number,
+        Set::Planted(number) => FIRST_PLANTED + number,
+    };
+    let (placed, of_set) = places(case, sets, &tensors, seed, which);
     let mut inputs = launcher::draw(spec, case, seed, number);
     planted::plant(&mut inputs, &placed, &tensors, of_set);
     (inputs, placed)
@@ -101,11 +139,8 @@ pub fn draw(
         return Err(Stop::Lab("the tensor problem was not prepared before its launches".into()));
     };
     let planted = planted_sets(spec, case, device, seed);
-    let which: Vec<Set> = match part {
-        Part::Drawn => (0..sets(case, device)).map(Set::Drawn).collect(),
-        Part::Planted => (0..planted.further()).map(Set::Planted).collect(),
-    };
-    let drawn = which.into_iter().map(|which| set(spec, case, &planted, seed, which));
+    let drawn =
+        sets_of(case, part, &planted, device).into_iter().map(|which| set(spec, case, &planted, seed, which));
     let (sets, planted): (Vec<Inputs>, Vec<Vec<Placed>>) = drawn.unzip();
     let mut data = CaseData { sets, expected: Vec::new(), after_steps: Vec::new(), planted };
     for Expected { outputs, after_steps } in reference.expect(spec, index, &data.sets)? {

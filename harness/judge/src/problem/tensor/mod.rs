@@ -18,6 +18,8 @@ mod parameters;
 mod planted;
 mod reference;
 mod resident;
+mod sealed_stock;
+mod sealing;
 mod spec;
 mod suggest;
 mod tally;
@@ -27,7 +29,9 @@ mod values_text;
 mod verify;
 
 use crate::outcome::{Correctness, Stop};
-use crate::problem::api::{BuildNeeds, HeldOutUse, PeerSpec, Problem, ProblemContext, Timed, WorkerRole};
+use crate::problem::api::{
+    BuildNeeds, HeldOutUse, PeerSpec, Problem, ProblemContext, StockUse, Timed, WorkerRole,
+};
 use crate::problem::key_error::KeyError;
 use crate::worker::{ModuleId, Worker};
 use case_data::{Ahead, CaseData, Part, draw, planted_sets, sets};
@@ -40,6 +44,7 @@ use objective::Figure;
 use outcomes::{CaseOutcome, CaseOutcomes};
 use reference::ReferenceKernel;
 use resident::{AcceptedOutputs, Resident, TimedCases};
+use sealing::Stocking;
 use spec::{Case, CaseTensor, Origin, ProblemSpec};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -67,6 +72,7 @@ pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
         resident: None,
         accepted: AcceptedOutputs::default(),
         accepted_of_incumbent: AcceptedOutputs::default(),
+        stocking: Stocking::None,
     }))
 }
 
@@ -91,6 +97,7 @@ struct TensorProblem {
     /// The outputs of the candidate that are known to be right, and those of the incumbent.
     accepted: AcceptedOutputs,
     accepted_of_incumbent: AcceptedOutputs,
+    stocking: Stocking,
 }
 
 impl Problem for TensorProblem {
@@ -134,11 +141,36 @@ impl Problem for TensorProblem {
         Ok(HeldOutUse { sets_in_a_check: 1, times_them: false })
     }
 
+    fn use_stock(&mut self, stock: StockUse) {
+        self.stocking = match stock {
+            StockUse::Makes => Stocking::Makes,
+            StockUse::Takes => Stocking::Takes(None),
+        };
+    }
+
+    fn is_from_stock(&self) -> Option<bool> {
+        match self.stocking {
+            Stocking::Takes(seed) => Some(seed.is_some()),
+            Stocking::None | Stocking::Makes => None,
+        }
+    }
+
+    fn launches_for_stock(&self) -> bool {
+        self.stocking == Stocking::Makes
+    }
+
+    fn prepare_held_out(
+        &mut self,
+        cx: &mut ProblemContext,
+        is_idle: &mut dyn FnMut() -> bool,
+    ) -> Result<(), Stop> {
+        self.fill_stock(cx, is_idle)
+    }
+
     fn prepare(&mut self, cx: &mut ProblemContext, _worker: &mut Worker) -> Result<(), Stop> {
-        let cases = || self.spec.cases.iter().enumerate().filter(|(_, case)| case.when <= self.when);
-        let asked = cases().count();
-        self.chosen =
-            cases().filter(|(_, case)| self.fits(case, cx.device)).map(|(index, _)| index).collect();
+        let is_from_stock = self.take_from_stock(cx)?;
+        let asked = self.spec.cases.iter().filter(|case| case.when <= self.when).count();
+        self.chosen = self.cases_of(&self.spec, self.when, cx.device);
         if self.chosen.is_empty() {
             let what = "cpu_max_cells leaves no workload for the emulated device: raise it";
             return Err(KeyError::new(what).within("cpu_max_cells").stop(&self.path(), &self.text));
@@ -151,7 +183,9 @@ impl Problem for TensorProblem {
         }
         device_memory::check(&self.spec, &self.chosen, cx.device)
             .map_err(|error| error.stop(&self.path(), &self.text))?;
-        self.reference = Some(ReferenceKernel::start(&self.spec, &self.folder, cx)?);
+        if !is_from_stock {
+            self.reference = Some(ReferenceKernel::start(&self.spec, &self.folder, cx)?);
+        }
         for fixed in self.fixed_inputs() {
             cx.out.caveat(format_args!("{fixed}"))?;
         }
@@ -280,6 +314,9 @@ impl Problem for TensorProblem {
         module: ModuleId,
         folder: &Path,
     ) -> Result<(), Stop> {
+        if self.is_from_stock() == Some(true) && self.reference.is_none() {
+            self.reference = Some(ReferenceKernel::start(&self.spec, &self.folder, cx)?);
+        }
         for index in &self.chosen {
             let case = &self.spec.cases[*index];
             let sets = vec![case_data::first_set(&self.spec, case, cx.device, cx.seed)];
@@ -313,7 +350,8 @@ impl TensorProblem {
         let judged = self.chosen.iter().filter(|index| is_workload(&self.spec.cases[**index])).count();
         let of = self.spec.cases.iter().filter(|case| is_workload(case)).count();
         self.judged = Some(JudgedWorkloads { judged, of, when: self.when });
-        let sets = |index: &usize| planted_sets(&self.spec, &self.spec.cases[*index], cx.device, cx.seed);
+        let seed = self.seed(cx);
+        let sets = |index: &usize| planted_sets(&self.spec, &self.spec.cases[*index], cx.device, seed);
         let (planted, left_out) =
             self.chosen.iter().map(sets).fold((0, 0), |(planted, left_out), sets| {
                 (planted + sets.patterns(), left_out + sets.left_out)

@@ -49,22 +49,29 @@ impl ReferenceKernel {
     /// not build or lacks an entry.
     pub fn start(spec: &ProblemSpec, folder: &Path, cx: &mut ProblemContext) -> Result<Self, Stop> {
         let (source, language) = source(folder)?;
-        let image = match language {
-            // The name of the file stands in the compiler's messages already.
-            Language::Cuda => {
-                (cx.build)(&source, &spec.header()).map(|image| image.path).map_err(|stop| match stop {
-                    stop @ (Stop::Problem(_) | Stop::Lab(_)) => stop,
-                    stop @ (Stop::Crash(_) | Stop::Build(_)) => as_problem(&source, stop),
-                })?
-            }
-            Language::Python => source.clone(),
-        };
+        let image = Self::image(spec, folder, cx)?;
         let mut worker = (cx.spawn_worker)(WorkerFor::Reference(language))?;
         let module = worker.load(&image).map_err(|stop| as_problem(&source, stop))?;
         for entry in spec.entries() {
             worker.require_entry(module, entry).map_err(|stop| as_problem(&source, stop))?;
         }
         Ok(ReferenceKernel { source, worker, module })
+    }
+
+    /// Builds reference.cu, unless it was built before. Returns the image, or reference.py itself. The errors are those of
+    /// [`ReferenceKernel::start`].
+    pub fn image(spec: &ProblemSpec, folder: &Path, cx: &mut ProblemContext) -> Result<PathBuf, Stop> {
+        let (source, language) = source(folder)?;
+        match language {
+            // The name of the file stands in the compiler's messages already.
+            Language::Cuda => {
+                (cx.build)(&source, &spec.header()).map(|image| image.path).map_err(|stop| match stop {
+                    stop @ (Stop::Problem(_) | Stop::Lab(_)) => stop,
+                    stop @ (Stop::Crash(_) | Stop::Build(_)) => as_problem(&source, stop),
+                })
+            }
+            Language::Python => Ok(source),
+        }
     }
 
     /// Returns what launches on each of these sets of inputs must write. Returns [`Stop::Problem`] if the reference crashes,

@@ -1,0 +1,280 @@
+//! The stock of sealed inputs: sets that no run has launched, with what the reference says of them, in the user's cache
+//! folder. A judge on standby makes them while it has nothing else to do; a keep takes each of them once.
+//!
+//! Their seeds are drawn in secret, and no file of a repository holds them. A file of the stock belongs to one key: a digest of
+//! problem.toml, of the built reference, of the values that come from files, of the device and of the program itself. So a
+//! change of any of them leaves the file unused.
+
+use super::case_data::{self, Ahead, CaseData, Part};
+use super::input_values::InputValues;
+use super::spec::ProblemSpec;
+use lab_device::DeviceInfo;
+use lab_protocol::When;
+use lab_system::atomic_file;
+use rustix::fs::{Mode, OFlags};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::SystemTime;
+
+/// The folder in the cache folder.
+const FOLDER: &str = "tensor-sealed";
+
+/// Most bytes of one file. More would take as long to read as to make.
+pub const MOST_OF_A_SET: usize = 1 << 30;
+
+/// Most bytes of all files together, those of other problems included.
+const MOST: u64 = 2 << 30;
+
+/// What the inputs of an entry are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Every workload and the shapes that are drawn anew: the check before a keep.
+    Keep,
+    /// The workloads of this occasion, which a keep also times.
+    Timed(When),
+}
+
+/// The stock of one problem on one device, for one purpose.
+pub struct SealedStock {
+    key: [u8; 32],
+    top: PathBuf,
+    folder: PathBuf,
+}
+
+/// Inputs out of the stock.
+pub struct SealedSets {
+    /// The seed that they were drawn with.
+    pub seed: u64,
+    /// The data of each case in [`in_order`].
+    pub data: Vec<CaseData>,
+}
+
+/// The parts of these cases in the order of a file.
+pub fn in_order(cases: &[usize]) -> impl Iterator<Item = (usize, Part)> + '_ {
+    cases.iter().flat_map(|index| [(*index, Part::Drawn), (*index, Part::Planted)])
+}
+
+impl SealedStock {
+    /// `text` is that of problem.toml, `image` the built reference.
+    pub fn new(
+        spec: &ProblemSpec,
+        text: &str,
+        image: &[u8],
+        device: &DeviceInfo,
+        purpose: Purpose,
+        cache_dir: &Path,
+    ) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        let mut part = |bytes: &[u8]| {
+            hasher.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
+        };
+        part(lab_device::own_build().as_bytes());
+        part(text.as_bytes());
+        part(image);
+        part(format!("{purpose:?} {} {} {}", device.name, device.uuid, device.emulated).as_bytes());
+        for tensor in spec.cases.iter().flat_map(|case| &case.tensors) {
+            if let Some(InputValues::Npy(array)) = &tensor.values {
+                part(array.hash.as_bytes());
+            }
+        }
+        let key = *hasher.finalize().as_bytes();
+        let top = cache_dir.join(FOLDER);
+        let folder = top.join(&blake3::Hash::from(key).to_hex()[..32]);
+        SealedStock { key, top, folder }
+    }
+
+    /// Whether there is something to take.
+    pub fn is_filled(&self) -> bool {
+        self.files().iter().any(|path| open(path).is_ok())
+    }
+
+    /// Takes inputs out of the stock, and their file off the disk: from here on they count as launched. `read` makes them of
+    /// the seed and the file's content. A file that is damaged is removed; one that another user wrote, or that is none, is
+    /// left alone and not read.
+    pub fn take(&self, read: impl Fn(u64, &[u8]) -> Option<SealedSets>) -> io::Result<Option<SealedSets>> {
+        for path in self.files() {
+            let Ok(mut file) = open(&path) else { continue };
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes)?;
+            let sets = content(&bytes, &self.key).and_then(|(seed, content)| read(seed, content));
+            match (fs::remove_file(&path), sets) {
+                (Ok(()), Some(sets)) => return Ok(Some(sets)),
+                (Ok(()), None) => {}
+                // Another keep took it.
+                (Err(error), _) if error.kind() == io::ErrorKind::NotFound => {}
+                (Err(error), _) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Puts inputs into the stock. No reader sees half a file, and only the user may read it. Returns false if there is no
+    /// space left beside the files of other problems.
+    pub fn store(&self, sets: &SealedSets) -> io::Result<bool> {
+        let mut bytes = self.key.to_vec();
+        bytes.extend_from_slice(&sets.seed.to_le_bytes());
+        for data in &sets.data {
+            for of_sets in [&data.sets, &data.expected, &data.after_steps] {
+                put(&mut bytes, of_sets);
+            }
+        }
+        let digest = blake3::hash(&bytes);
+        bytes.extend_from_slice(digest.as_bytes());
+        if bytes.len() > MOST_OF_A_SET || !self.make_space(bytes.len() as u64) {
+            return Ok(false);
+        }
+        let name = format!("{:016x}", name_number());
+        atomic_file::replace_in_cache(&self.folder.join(name), &bytes)?;
+        Ok(true)
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let named = |entry: &fs::DirEntry| entry.file_name().to_str().is_some_and(is_name);
+        let mut files: Vec<PathBuf> = entries.filter(named).map(|entry| entry.path()).collect();
+        files.sort();
+        files
+    }
+
+    /// Removes files of other keys, the oldest first, until so many bytes fit.
+    fn make_space(&self, bytes: u64) -> bool {
+        let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut all: Vec<(SystemTime, u64, PathBuf)> = Vec::new();
+        for file in entries(&self.top).flat_map(|folder| entries(&folder.path()).collect::<Vec<_>>()) {
+            if let Ok(about) = file.metadata() {
+                all.push((about.modified().unwrap_or(SystemTime::UNIX_EPOCH), about.len(), file.path()));
+            }
+        }
+        all.sort();
+        let mut sum = all.iter().map(|(_, bytes, _)| bytes).sum::<u64>();
+        for (_, size, path) in all.iter().filter(|(.., path)| !path.starts_with(&self.folder)) {
+            if sum + bytes <= MOST {
+                break;
+            }
+            if fs::remove_file(path).is_ok() {
+                sum -= size;
+                // Only an empty folder is removed.
+                let _ = path.parent().map(fs::remove_dir);
+            }
+        }
+        sum + bytes <= MOST
+    }
+}
+
+/// A number for a file's name. It says nothing of the seed.
+fn name_number() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one("name")
+}
+
+fn is_name(name: &str) -> bool {
+    name.len() == 16 && name.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+/// Opens a plain file of this user that nobody else may write, and follows no link.
+fn open(path: &Path) -> io::Result<File> {
+    let refused = |why: &str| Err(io::Error::other(format!("{} {why}", path.display())));
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    let about = file.metadata()?;
+    match about {
+        about if !about.is_file() => refused("is no plain file"),
+        about if about.uid() != rustix::process::geteuid().as_raw() => refused("is another user's"),
+        about if about.mode() & 0o022 != 0 => refused("may be written by other users"),
+        about if about.len() > MOST_OF_A_SET as u64 => refused("is too large"),
+        _ => Ok(file),
+    }
+}
+
+/// The seed and the content of a file, if it is whole and of this key.
+fn content<'b>(bytes: &'b [u8], key: &[u8; 32]) -> Option<(u64, &'b [u8])> {
+    let (content, digest) = bytes.split_last_chunk::<32>()?;
+    if blake3::hash(content).as_bytes() != digest {
+        return None;
+    }
+    let (seed, content) = content.strip_prefix(key)?.split_first_chunk::<8>()?;
+    Some((u64::from_le_bytes(*seed), content))
+}
+
+/// Reads the data of these cases. `None` if the content is not of them.
+pub fn read(
+    spec: &Rc<ProblemSpec>,
+    cases: &[usize],
+    device: &DeviceInfo,
+    seed: u64,
+    mut content: &[u8],
+) -> Option<SealedSets> {
+    let mut data = Vec::new();
+    for (index, part) in in_order(cases) {
+        let mut next = || take(&mut content);
+        let (sets, expected, after_steps) = (next()?, next()?, next()?);
+        let planted = case_data::placed(spec, index, part, device, seed);
+        let case = &spec.cases[index];
+        let fits = |tensors: &Vec<Option<Vec<u8>>>| {
+            let sizes = tensors.iter().zip(&case.tensors);
+            tensors.len() == case.tensors.len()
+                && sizes.into_iter().all(|(bytes, t)| bytes.as_ref().is_none_or(|b| b.len() == t.bytes()))
+        };
+        let count = planted.len();
+        let all = [&sets, &expected, &after_steps].into_iter().flatten();
+        let is_of_them = sets.len() == count && expected.len() == count;
+        if !is_of_them || ![0, count].contains(&after_steps.len()) || !all.into_iter().all(fits) {
+            return None;
+        }
+        data.push(CaseData { sets, expected, after_steps, planted });
+    }
+    content.is_empty().then_some(SealedSets { seed, data })
+}
+
+impl SealedSets {
+    /// The data by case and part.
+    pub fn ahead(self, cases: &[usize]) -> Ahead {
+        in_order(cases).zip(self.data).collect()
+    }
+}
+
+/// Stands for the length of a tensor that a set does not hold.
+const NONE: u64 = u64::MAX;
+
+fn put(bytes: &mut Vec<u8>, sets: &[Vec<Option<Vec<u8>>>]) {
+    bytes.extend_from_slice(&(sets.len() as u64).to_le_bytes());
+    for set in sets {
+        bytes.extend_from_slice(&(set.len() as u64).to_le_bytes());
+        for tensor in set {
+            let length = tensor.as_ref().map_or(NONE, |tensor| tensor.len() as u64);
+            bytes.extend_from_slice(&length.to_le_bytes());
+            bytes.extend_from_slice(tensor.as_deref().unwrap_or_default());
+        }
+    }
+}
+
+fn take(bytes: &mut &[u8]) -> Option<Vec<Vec<Option<Vec<u8>>>>> {
+    let number = |bytes: &mut &[u8]| -> Option<u64> {
+        let (number, rest) = bytes.split_first_chunk::<8>()?;
+        *bytes = rest;
+        Some(u64::from_le_bytes(*number))
+    };
+    let mut sets = Vec::new();
+    for _ in 0..number(bytes)? {
+        let mut set = Vec::new();
+        for _ in 0..number(bytes)? {
+            set.push(match number(bytes)? {
+                NONE => None,
+                length => {
+                    let (tensor, rest) = bytes.split_at_checked(usize::try_from(length).ok()?)?;
+                    *bytes = rest;
+                    Some(tensor.to_vec())
+                }
+            });
+        }
+        sets.push(set);
+    }
+    Some(sets)
+}
+
+#[cfg(test)]
+#[path = "sealed_stock_tests.rs"]
+mod tests;
