@@ -33,7 +33,7 @@ class Requests(WorkerCase):
         self.assertEqual(worker.read(y), floats(3, 5, 7))
         self.assertEqual(worker.breaches(), [])
         info = worker.opened["info"]
-        self.assertRegex(info["name"], r"^cpu \(NumPy \d+\.\d+\.\d+, Python 3\.\d+\)$")
+        self.assertRegex(info["name"], r"^cpu \(emulated, NumPy \d+\.\d+\.\d+, Python 3\.\d+\)$")
         self.assertTrue(info["emulated"])
         self.assertIn("None", worker.opened["sandbox"])
 

@@ -179,7 +179,7 @@ mod tests {
         }
         assert!(of_trailers(&[(TrailerKey::Tested, "1.65× a".to_owned())]).is_empty());
         let failed = PeerFigure { ratio: None, ..figure("a", 1.0, None) };
-        assert_eq!((trailers(&[failed.clone()]).count(), fastest(&[failed])), (0, None));
+        assert_eq!((trailers(std::slice::from_ref(&failed)).count(), fastest(&[failed])), (0, None));
     }
 
     #[test]

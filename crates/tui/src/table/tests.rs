@@ -128,6 +128,7 @@ fn each_column_sorts_its_best_value_first_and_rows_without_a_value_last() {
         "figure: c4 c3 c7 c5 c1 c0 c6 c2",
         "vs incumbent: c7 c6 c5 c4 c3 c2 c1 c0",
         "vs best: c3 c1 c7 c6 c5 c4 c2 c0",
+        "vs fastest peer: c7 c6 c5 c4 c3 c2 c1 c0",
         "kernel µs: c4 c3 c7 c5 c1 c0 c6 c2",
         "correctness: c2 c7 c6 c5 c4 c3 c1 c0",
         "speed: c6 c5 c4 c3 c0 c7 c2 c1",

@@ -67,6 +67,12 @@ pub fn measure(
                 out.line("peer", line)?;
             }
             Compared::Failed(why) => {
+                // A worker knows its source by the name of the copy.
+                let source = peer.source.display().to_string();
+                let why = match peer.language() {
+                    Language::Python => why.replace(Language::Python.kernel_name(), &source),
+                    Language::Cuda => why,
+                };
                 let why = why.lines().next().unwrap_or_default().replace(' ', "~");
                 out.line("peer", format_args!("{name} failed={why}"))?;
             }

@@ -189,7 +189,13 @@ impl PeerSpec {
     pub fn call(&self, source: &str) -> String {
         let Some(function) = &self.function else { return String::new() };
         let head = format!("def {function}(");
-        let mut lines = source.lines().skip_while(|line| !line.starts_with(&head));
+        let mut lines = source.lines().skip_while(|line| !line.starts_with(&head)).peekable();
+        // A body on the line of the head.
+        if let Some((_, body)) = lines.peek().and_then(|line| line.split_once("): "))
+            && !body.trim_start().starts_with('#')
+        {
+            return body.trim().to_owned();
+        }
         // The head may go on over several lines, up to the colon that ends it.
         let ends_head = |line: &&str| !line.split('#').next().unwrap_or_default().trim_end().ends_with(':');
         let mut rest = lines.by_ref().skip_while(ends_head);

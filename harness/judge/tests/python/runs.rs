@@ -60,7 +60,7 @@ fn reference_in_cuda() -> Result<(), Failed> {
     std::fs::remove_file(folder.path().join("reference.py"))?;
     write(folder.path(), "reference.cu", IN_CUDA)?;
     let judged = support::run(python::options(folder.path()));
-    expect(&judged, Exit::Passed, &["compiler: ", "device: cpu (NumPy", "sandbox: none"])?;
+    expect(&judged, Exit::Passed, &["compiler: ", "device: cpu (emulated, NumPy", "sandbox: none"])?;
     write(folder.path(), "kernel.py", "def axpy(x, y, a):\n    y[:] = x * a\n")?;
     expect(&support::run(python::options(folder.path())), Exit::Wrong, &["y_error"])
 }

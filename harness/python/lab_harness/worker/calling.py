@@ -1,6 +1,7 @@
 """Calls of a kernel's function: finds each argument by the name of its parameter, and checks how the call ended."""
 
 import copy
+import gc
 import inspect
 import sys
 import threading
@@ -13,7 +14,19 @@ _Parameter = inspect.Parameter
 _copy = copy.copy
 _current_frames, _get_ident, _threads, _Timer = sys._current_frames, threading.get_ident, threading.enumerate, threading.Timer
 _recursion_limit = sys.getrecursionlimit()
+_gc_disable, _gc_enable, _gc_callbacks = gc.disable, gc.enable, gc.callbacks
 _set_recursion_limit, _set_trace, _set_profile = sys.setrecursionlimit, sys.settrace, sys.setprofile
+
+
+def stop_collections():
+    """Collects no garbage from now on, and forgets the callbacks of collections."""
+    _gc_disable()
+    _gc_callbacks.clear()
+
+
+def go_on_collecting():
+    """Collects garbage again."""
+    _gc_enable()
 
 
 def described(parameters):
@@ -35,9 +48,11 @@ def bind(module, function, entry, parameters, values):
     """Returns the positional and the named arguments of a call. Raises Build if the function's parameters do not fit."""
     name, line = module.shown, line_of(function)
     try:
-        wanted = _signature(function).parameters.values()
+        wanted = list(_signature(function).parameters.values())
     except (TypeError, ValueError) as error:
         raise Build(at_line(name, line, f"the parameters of {entry} cannot be read: {error}")) from None
+    except BaseException as error:  # noqa: B902: a callable object may have its own code for them
+        raise Build(explain(error, module.path)) from None
     given = {parameter["name"]: value for parameter, value in zip(parameters, values)}
     positional, named, takes_rest = [], {}, False
     for parameter in wanted:
@@ -145,6 +160,8 @@ class Call:
         _set_trace(None)
         _set_profile(None)
         _set_recursion_limit(_recursion_limit)
+        _gc_disable()
+        _gc_callbacks.clear()
 
 
 def _place(arg, parameter, memory):

@@ -7,13 +7,27 @@ functions hold no values of earlier launches. Without this each turn would compi
 Works on names only, without an import of PyTorch.
 """
 
+import builtins
 import re
+import sys
+import types
 
 _COMPILED = re.compile(r"__(compiled_fn|import|builtins_dict|resume_at)_\w+").fullmatch
 
 
+def _is_of_dynamo(name, value):
+    """Whether Dynamo makes such a value under such a name. A kernel could hide results behind any other."""
+    if "torch._dynamo" not in sys.modules:
+        return False
+    if name.startswith("__import_"):
+        return type(value) is types.ModuleType
+    if name.startswith("__builtins_dict_"):
+        return value is vars(builtins)
+    return type(value) is types.FunctionType or type(value).__module__.partition(".")[0] == "torch"
+
+
 def empty(namespace):
     """Removes all globals, except those that compiled functions need."""
-    kept = {name: value for name, value in namespace.items() if _COMPILED(name)}
+    kept = {name: value for name, value in namespace.items() if _COMPILED(name) and _is_of_dynamo(name, value)}
     namespace.clear()
     namespace.update(kept)

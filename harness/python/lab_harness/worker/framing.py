@@ -16,6 +16,7 @@ HEADER_LIMIT = 16 << 20
 _pack, _unpack = PREFIX.pack, PREFIX.unpack
 _parse = json.JSONDecoder().scan_once
 _quote = json.encoder.encode_basestring_ascii
+_encode, _decode = str.encode, bytes.decode
 
 
 class Invalid(Exception):
@@ -36,7 +37,8 @@ def encode(value):
         return "false"
     kind = type(value)
     if kind is str:
-        return _quote(value)
+        # A lone surrogate stands for a byte that is not text, and no JSON may hold it.
+        return _quote(_decode(_encode(value, "utf-8", "backslashreplace"), "utf-8"))
     if kind is int or kind is float:
         return repr(value)
     if kind is list or kind is tuple:

@@ -171,12 +171,18 @@ class Worker:
         if flush is not None:
             flush = (*self._memory.flush_range(*flush), flush[1])
         self._expect_nothing_opened(calls[0])
+        # A collection runs callbacks that a kernel may have added: none between the clock and the copies of the results.
+        calling.stop_collections()
         try:
-            result = self._device.run(calls, flush, as_graph)
+            try:
+                result = self._device.run(calls, flush, as_graph)
+            finally:
+                self._expect_nothing_opened(calls[0])
+            # What was written is known first: nothing that follows can add to it.
+            self._memory.take_back(list(given))
+            calling.expect_no_thread(calls[0].module)
         finally:
-            self._expect_nothing_opened(calls[0])
-        calling.expect_no_thread(calls[0].module)
-        self._memory.take_back(list(given))
+            calling.go_on_collecting()
         return result
 
     def _call(self, launch):
@@ -191,7 +197,8 @@ class Worker:
     def _expect_nothing_opened(self, call):
         found = self._watch.found()
         if found is not None:
-            raise Crash(f"{call.module.shown}: error: the kernel {found}, which only the judge may read")
+            only = "which only the worker may do" if found.startswith("added") else "which only the judge may read"
+            raise Crash(f"{call.module.shown}: error: the kernel {found}, {only}")
 
 
 _REQUESTS = {"Open": "open", "Load": "load", "Reload": "reload", "MissingEntry": "missing_entry", "Allocate": "allocate",

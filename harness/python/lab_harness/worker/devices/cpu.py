@@ -57,7 +57,7 @@ class CpuDevice:
     def info(self):
         """The device as the judge's DeviceInfo."""
         python = ".".join(platform.python_version_tuple()[:2])
-        return {"name": f"cpu (NumPy {numpy.__version__}, Python {python})", "emulated": True, "sms": 1, "arch": "",
+        return {"name": f"cpu (emulated, NumPy {numpy.__version__}, Python {python})", "emulated": True, "sms": 1, "arch": "",
                 "max_shared_bytes": 0, "l2_bytes": 0, "memory_bytes": 0, "uuid": "", "driver": "none (emulated)"}
 
     def allocate(self, length):
