@@ -12,6 +12,8 @@ from ..noise import digest_of
 from . import triton_kernels
 from .digester import Digester
 from .libcuda import OUT_OF_MEMORY, Driver
+from .staging import LEAST as STAGED
+from .staging import Staging
 from .windows import Window
 
 # The driver hands out memory in pages of this many bytes.
@@ -104,6 +106,7 @@ class CudaDevice:
         driver.code("cuCtxSetLimit", _PERSISTING_L2_CACHE_SIZE, 0)
         self._info = self._describe(device)
         self._digester = self._load_digester()
+        self._staging = Staging(driver, self._stream)
         self._tensors = {}
         self._exchange = None
         self._window = Window(self)
@@ -192,19 +195,20 @@ class CudaDevice:
         """Writes bytes to memory."""
         length = len(content)
         if length:
-            source = content
-            if type(content) is bytearray:
-                source = (_Character * length).from_buffer(content)
-            elif type(content) is not bytes:
-                source = bytes(content)
             action = f"copy {length} bytes to the device"
-            self._driver.call("cuMemcpyHtoDAsync_v2", address, source, length, self._stream, action=action)
+            if length >= STAGED and type(content) is bytearray:
+                self._staging.upload(address, content)
+            else:
+                source = content if type(content) is bytes else bytes(content)
+                self._driver.call("cuMemcpyHtoDAsync_v2", address, source, length, self._stream, action=action)
             self.wait(action)
 
     def download(self, address, length):
         """Returns bytes of memory."""
         content = bytearray(length)
-        if length:
+        if length >= STAGED:
+            self._staging.download(address, content)
+        elif length:
             action = f"copy {length} bytes from the device"
             target = (_Character * length).from_buffer(content)
             self._driver.call("cuMemcpyDtoHAsync_v2", target, address, length, self._stream, action=action)
