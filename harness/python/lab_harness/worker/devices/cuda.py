@@ -107,7 +107,10 @@ class CudaDevice:
         self._info = self._describe(device)
         self._digester = self._load_digester()
         self._staging = Staging(driver, self._stream)
+        # Bytes of each allocation, and a tensor of them all.
         self._tensors = {}
+        # Views of them, by address, type and shape.
+        self._views = {}
         self._exchange = None
         self._window = Window(self)
         self.use_own_stream()
@@ -188,7 +191,8 @@ class CudaDevice:
 
     def free(self, base):
         """Frees an allocation."""
-        del self._tensors[base]
+        length, _ = self._tensors.pop(base)
+        self._views = {named: view for named, view in self._views.items() if not base <= named[0] < base + length}
         self._driver.call("cuMemFree_v2", base, action="free device memory")
 
     def upload(self, address, content):
@@ -267,8 +271,8 @@ class CudaDevice:
             for source, target in zip(addresses[-2::-1], addresses[:0:-1]):
                 self.copy(target + offset, source + offset, count)
             self.copy(addresses[0] + offset, self._exchange, count)
-        if self._exchange is not None:
-            self.fill(self._exchange, min(length, _EXCHANGED_AT_ONCE) // 4 * 4, _POISON)
+        self._driver.call("cuMemsetD32Async", self._exchange, _POISON, min(length, _EXCHANGED_AT_ONCE) // 4, self._stream,
+                          action="exchange device memory")
 
     def scrub(self):
         """Wipes the shared memory of the multiprocessors."""
@@ -300,10 +304,17 @@ class CudaDevice:
             raise Lab(f"a tensor is of type {word}, which PyTorch {self._torch.__version__} does not have")
         if dtypes.cells(shape) == 0:
             return self._empty(shape, dtype=kind, device=self._place)
-        for base, (length, tensor) in self._tensors.items():
-            if base <= address < base + length:
-                start = address - base
-                return tensor[start:start + dtypes.cells(shape) * dtypes.SIZES[word]].view(kind).view(shape)
+        named = address, word, *shape
+        known = self._views.get(named)
+        if known is None:
+            known = self._views[named] = self._view(address, dtypes.cells(shape) * dtypes.SIZES[word], kind)
+        # A new object, so that a kernel changes no other call's.
+        return known.view(shape)
+
+    def _view(self, address, length, kind):
+        for base, (allocated, tensor) in self._tensors.items():
+            if base <= address < base + allocated:
+                return tensor[address - base:address - base + length].view(kind)
         raise Lab(f"no buffer lies at {address:#x}")
 
     def run(self, calls, flush, as_graph):
