@@ -35,7 +35,9 @@ _TYPES = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat1
 
 _c_int, _c_size, _c_u64, _c_void = ctypes.c_int, ctypes.c_size_t, ctypes.c_uint64, ctypes.c_void_p
 _byref, _Character = ctypes.byref, ctypes.c_char
-_collect = gc.collect
+_collect, _freeze = gc.collect, gc.freeze
+# Wipes after which what is alive is left out of further collections. Not after each: a cycle of then would never be freed.
+_FROZEN_WIPES = 2
 
 
 def import_torch():
@@ -112,6 +114,7 @@ class CudaDevice:
         # Views of them, by address, type and shape.
         self._views = {}
         self._exchange = None
+        self._wipes = 0
         self._window = Window(self)
         self.use_own_stream()
         # What is there now lives as long as the worker: collections look at what a kernel makes only.
@@ -286,6 +289,10 @@ class CudaDevice:
         Small tensors keep their content: they may be constants of compiled functions.
         """
         _collect()
+        if self._wipes < _FROZEN_WIPES:
+            # What a first compilation has made lives on. Each later collection would look at all of it.
+            _freeze()
+        self._wipes += 1
         self.use_own_stream()
         for segment in self._snapshot():
             address = segment["address"]
