@@ -1,7 +1,7 @@
 //! Verifying one case: launching it and comparing what it wrote.
 
 use super::case_data::CaseData;
-use super::launcher::CaseLauncher;
+use super::launcher::{CaseLauncher, Inputs};
 use super::resident::{AcceptedOutputs, Resident};
 use super::spec::ProblemSpec;
 use super::tally::{GateTally, LaunchOf};
@@ -84,6 +84,28 @@ impl CaseCheck<'_> {
             if self.tally.breached() {
                 break;
             }
+        }
+        Ok(())
+    }
+
+    /// Launches a resident case on renewed inputs, which lie where its sets have lain, and compares the outputs. Then its sets are
+    /// there again.
+    pub fn run_renewed(
+        &mut self,
+        launcher: &CaseLauncher,
+        renewed: &CaseData,
+        known: &[Inputs],
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+    ) -> Result<(), Stop> {
+        let (how, order) = ("new inputs in the place of others", ExecutionOrder::Forward);
+        for (set, inputs) in renewed.sets.iter().enumerate() {
+            launcher.write_inputs(worker, set, inputs)?;
+            let launch = CheckedLaunch { launcher, drawn: renewed, set, order, how };
+            let twice = self.spec.needs_two_launches(launcher.case());
+            self.compare(&launch, twice, None, cx, worker)?;
+            self.report(launcher, worker.breaches_of_given()?, how, cx)?;
+            launcher.write_inputs(worker, set, &known[set % known.len().max(1)])?;
         }
         Ok(())
     }
