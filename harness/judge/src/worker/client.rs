@@ -78,6 +78,11 @@ impl Worker {
         &self.info
     }
 
+    /// Whether its kernels are Python, which may keep what they compute anywhere in its process.
+    pub fn is_python(&self) -> bool {
+        self.link.python.is_some()
+    }
+
     /// What holds the worker back; `None` if it is a thread of this process.
     pub fn sandbox(&self) -> Option<&SandboxState> {
         self.sandbox.as_ref()
