@@ -1,27 +1,26 @@
 //! The problem's peers: other implementations of it, each in a worker of its own, checked by the same gates and timed in turns
-//! with the candidate.
+//! with the candidate. [`files`] reads their files, [`prepared`] checks them.
 //!
 //! A peer that fails never counts against the candidate: its line says why there is no comparison. A candidate that fails in these
 //! turns has failed.
 
+mod captured;
+mod files;
+mod prepared;
+
+pub use files::PeerFiles;
+
 use super::incumbent::Incumbent;
 use super::kernel_builder::KernelBuilder;
-use super::kernel_snapshot::KernelSnapshot;
 use super::measuring::{self, Candidate};
-use super::processes::start_worker_quietly;
 use super::run_environment::RunEnvironment;
-use crate::compiler::SNAPSHOTS;
 use crate::device_lock::DeviceUse;
 use crate::outcome::{Correctness, Stop};
-use crate::problem::{self, PeerSpec, Problem, Timed, WorkerRole};
-use crate::sync::lock;
-use lab_device::Image;
-use lab_protocol::Language;
+use crate::problem::{self, PeerSpec, Timed, WorkerRole};
+use captured::Captured;
 use lab_protocol::report::{Measure, Report, Writer};
 use lab_stats::abba::{AbbaBlock, Ratio};
-use std::io;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use prepared::PreparedPeer;
 
 /// Blocks of turns on the cpu device. Its times say nothing about a GPU.
 const BLOCKS_ON_CPU: usize = 2;
@@ -41,6 +40,7 @@ pub fn measure(
     env: &RunEnvironment,
     builder: &mut KernelBuilder,
     candidate: Candidate,
+    files: &PeerFiles,
     out: &mut Writer,
 ) -> Result<Correctness, Stop> {
     let Candidate { problem, worker, module, image } = candidate;
@@ -49,7 +49,7 @@ pub fn measure(
         out.progress(number, peers.len() as u64)?;
         let candidate = Candidate { problem: &mut *problem, worker: &mut *worker, module, image };
         let name = &peer.name;
-        match compare(env, builder, candidate, peer, out)? {
+        match compare(env, builder, candidate, (peer, files), out)? {
             Compared::Ratio { whole, own_us, launched_as, workloads } => {
                 for workload in workloads {
                     out.line("peer_workload", format_args!("{name} {workload}"))?;
@@ -67,12 +67,6 @@ pub fn measure(
                 out.line("peer", line)?;
             }
             Compared::Failed(why) => {
-                // A worker knows its source by the name of the copy.
-                let source = peer.source.display().to_string();
-                let why = match peer.language() {
-                    Language::Python => why.replace(Language::Python.kernel_name(), &source),
-                    Language::Cuda => why,
-                };
                 let why = why.lines().next().unwrap_or_default().replace(' ', "~");
                 out.line("peer", format_args!("{name} failed={why}"))?;
             }
@@ -95,13 +89,22 @@ fn compare(
     env: &RunEnvironment,
     builder: &mut KernelBuilder,
     candidate: Candidate,
-    peer: &PeerSpec,
+    (spec, files): (&PeerSpec, &PeerFiles),
     out: &mut Writer,
 ) -> Result<Compared, Stop> {
-    let peer = match PreparedPeer::set_up(env, builder, &*candidate.problem, peer, out) {
+    let file = match files.of(spec) {
+        Ok(file) => file,
+        Err(why) => return Ok(Compared::Failed(why)),
+    };
+    if let Some(changed) = files.changed() {
+        let why = format!("{changed} changed while the peers ran, and so nothing is compared with it");
+        return Ok(Compared::Failed(why));
+    }
+    let failed = |why: &str| Compared::Failed(prepared::with_place(why, spec, &file.text()));
+    let peer = match PreparedPeer::set_up(env, builder, &*candidate.problem, (spec, file), out) {
         Ok(Ok(prepared)) => prepared,
-        Ok(Err(why)) => return Ok(Compared::Failed(why)),
-        Err(stop) => return Ok(Compared::Failed(stop.to_string())),
+        Ok(Err(why)) => return Ok(failed(&why)),
+        Err(stop) => return Ok(failed(&stop.to_string())),
     };
     let _access = env.access.wait(DeviceUse::Measuring, out)?;
     let (log, mut lines) = Captured::new();
@@ -118,101 +121,11 @@ fn compare(
             Correctness::Pass => Some(of_report(&Report::read(&log.text()))),
         }
     };
-    Ok(compared.unwrap_or_else(|| Compared::CandidateFailed(log.text())))
-}
-
-/// A peer that gave right results, ready for its turns.
-struct PreparedPeer {
-    ready: Incumbent,
-}
-
-impl PreparedPeer {
-    /// Builds the peer, checks it by the problem's gates and sets it up. `Ok(Err(why))` if its results are wrong.
-    fn set_up(
-        env: &RunEnvironment,
-        builder: &mut KernelBuilder,
-        of: &dyn Problem,
-        peer: &PeerSpec,
-        out: &mut Writer,
-    ) -> Result<Result<Self, String>, Stop> {
-        let language = peer.language();
-        if language == Language::Python && !env.options.trusted {
-            return Ok(Err("it is written in Python, and this folder is not trusted".into()));
-        }
-        let starting = start_worker_quietly(env.options, language, env.target)?;
-        let source = PeerSource::of(env, builder, of, peer)?;
-        let mut worker = starting.ready()?;
-        let module = worker.load(&source.path())?;
-        if !source.call.is_empty() {
-            out.line("peer_call", format_args!("{} {}", peer.name, source.call))?;
-        }
-        let mut problem = problem::open(&env.options.folder)?;
-        problem.use_workloads(env.options.when);
-        problem.use_graph(peer.graph);
-        let _access = env.access.wait(DeviceUse::Launching, out)?;
-        let (log, mut lines) = Captured::new();
-        let verdict = env.with_context(builder, &mut lines, |cx| {
-            problem.prepare(cx, &mut worker)?;
-            problem.verify(cx, &mut worker, module)
-        })?;
-        if verdict == Correctness::Fail {
-            let report = Report::read(&log.text());
-            let gate = report.failing_gate().map(|gate| format!("{} is {:e}", gate.name, gate.value));
-            let what = report.value("first_failure").map(str::to_owned).or(gate);
-            return Ok(Err(format!("its results are wrong: {}", what.unwrap_or_default())));
-        }
-        let timed = env.with_context(builder, &mut lines, |cx| {
-            problem.set_up(cx, &mut worker, module, WorkerRole::Incumbent)
-        })?;
-        let versions = worker.versions()?;
-        if !versions.is_empty() {
-            let words: Vec<String> =
-                versions.iter().map(|(package, version)| format!("{package}={version}")).collect();
-            out.line("peer_versions", format_args!("{} {}", peer.name, words.join(" ")))?;
-        }
-        let mut ready = Incumbent::new(worker, timed);
-        Ok(ready.turn(0).map(|_| PreparedPeer { ready }))
-    }
-}
-
-/// What a peer's worker loads.
-struct PeerSource {
-    loaded: Loaded,
-    /// What its source says about the function; empty of a kernel.cu.
-    call: String,
-}
-
-enum Loaded {
-    Image(Image),
-    Copy(KernelSnapshot),
-}
-
-impl PeerSource {
-    /// Builds a kernel.cu, or copies a Python file and gives its function the names of the problem's entries.
-    fn of(
-        env: &RunEnvironment,
-        builder: &mut KernelBuilder,
-        of: &dyn Problem,
-        peer: &PeerSpec,
-    ) -> Result<Self, Stop> {
-        let source = env.options.folder.join(&peer.source);
-        let Some(function) = &peer.function else {
-            let image = builder.peer(&source, &of.build_needs(env.device))?;
-            return Ok(PeerSource { loaded: Loaded::Image(image), call: String::new() });
-        };
-        let shown_as = peer.source.display().to_string();
-        let names: String = of.entries().iter().map(|entry| format!("\n{entry} = {function}\n")).collect();
-        let copy = KernelSnapshot::copy_with(&source, &shown_as, &env.cache_dir.join(SNAPSHOTS), &names)?;
-        let text = std::fs::read_to_string(copy.source()).unwrap_or_default();
-        Ok(PeerSource { call: peer.call(&text), loaded: Loaded::Copy(copy) })
-    }
-
-    fn path(&self) -> PathBuf {
-        match &self.loaded {
-            Loaded::Image(image) => image.path.clone(),
-            Loaded::Copy(copy) => copy.source(),
-        }
-    }
+    Ok(match compared {
+        Some(Compared::Failed(why)) => failed(&why),
+        Some(compared) => compared,
+        None => Compared::CandidateFailed(log.text()),
+    })
 }
 
 /// What the lines of a measurement with an incumbent say of the peer in its place.
@@ -283,30 +196,4 @@ fn own_us(timed: &dyn Timed, turns: &[Vec<f64>]) -> Option<f64> {
     let mut seconds: Vec<f64> = turns.iter().filter_map(|turn| timed.seconds_of_turn(turn)).collect();
     seconds.sort_by(f64::total_cmp);
     seconds.get(seconds.len() / 2).map(|seconds| seconds * 1e6)
-}
-
-/// Lines that are read here, and not written into run.log.
-#[derive(Clone, Default)]
-struct Captured(Arc<Mutex<Vec<u8>>>);
-
-impl Captured {
-    fn new() -> (Captured, Writer) {
-        let log = Captured::default();
-        (log.clone(), Writer::new(log))
-    }
-
-    fn text(&self) -> String {
-        String::from_utf8_lossy(&lock(&self.0)).into_owned()
-    }
-}
-
-impl io::Write for Captured {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        lock(&self.0).extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }

@@ -101,7 +101,7 @@ class Call:
     """One call of a kernel's function, as a launch states it."""
 
     def __init__(self, module, function, launch, memory, device, process):
-        self.module, self.entry = module, launch["entry"]
+        self.module, self.entry = module, module.name_of(launch["entry"])
         self._function, self._process, self._device = function, process, device
         self._parameters, self._args = launch["parameters"], launch["args"]
         # Address, length, and whether it is an input, of each argument that is a buffer; else None.

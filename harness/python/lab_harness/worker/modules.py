@@ -17,8 +17,10 @@ _ModuleType, _modules, _basename = types.ModuleType, sys.modules, os.path.basena
 class Module:
     """A source file and the module that executing it made."""
 
-    def __init__(self, path, name, is_cpu):
+    def __init__(self, path, name, is_cpu, functions):
         self.path, self.shown, self.is_cpu = path, _basename(path), is_cpu
+        # The functions that stand for entries of other names.
+        self._functions = functions
         # The name in sys.modules. Two files of one name in one worker have different ones.
         self._name = name
         self._module = _ModuleType(name)
@@ -52,13 +54,18 @@ class Module:
             raise Build(explain(error, self.path, self.is_cpu)) from None
         process.end_a_copy()
 
-    def function(self, entry):
-        """The function of this name; None if the module has none, or something else under the name."""
-        found = self.namespace.get(entry)
-        return found if callable(found) else None
+    def name_of(self, entry):
+        """The name of the function that an entry calls: that of the entry, unless the judge named another."""
+        return self._functions.get(entry, entry)
+
+    def lacks(self, entry):
+        """The name of the function that an entry calls, if the module has no function of that name; else None."""
+        name = self.name_of(entry)
+        return None if callable(self.namespace.get(name)) else name
 
     def require(self, entry, parameters):
-        """The function of this name. Raises Build with what the source must define."""
+        """The function that this entry calls. Raises Build with what the source must define."""
+        entry = self.name_of(entry)
         found = self.namespace.get(entry)
         if is_kernel(found):
             text = (f"{entry} is a Triton kernel, and lab calls a Python function, which states the grid. Rename the "
@@ -78,12 +85,13 @@ class Modules:
     def __init__(self, process, watch, is_cpu):
         self._process, self._watch, self._is_cpu, self._modules = process, watch, is_cpu, []
 
-    def load(self, path):
-        """Executes a file and returns its number."""
+    def load(self, path, functions=()):
+        """Executes a file and returns its number. `functions` are pairs: an entry, and the function that it calls."""
         number = len(self._modules)
         self._watch.allow(path)
-        stem = _basename(path).partition(".")[0]
-        module = Module(path, stem if number == 0 else f"{stem}_{number}", self._is_cpu)
+        # A file of the user's own may have the name of a package that it imports.
+        stem = "peer" if functions else _basename(path).partition(".")[0]
+        module = Module(path, stem if number == 0 else f"{stem}_{number}", self._is_cpu, dict(functions))
         module.execute(self._process)
         self._modules.append(module)
         return number

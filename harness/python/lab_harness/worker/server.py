@@ -91,7 +91,7 @@ class Worker:
         raise Lab("the device is open already")
 
     def _load(self, fields, body):
-        return {"Module": self._modules.load(fields["image"])}
+        return {"Module": self._modules.load(fields["image"], fields.get("functions", ()))}
 
     def _reload(self, fields, body):
         # What launches left beside their buffers is noted as a breach and restored.
@@ -101,8 +101,7 @@ class Worker:
         self._device.scrub()
 
     def _missing_entry(self, fields, body):
-        found = self._modules.get(fields["module"]).function(fields["entry"])
-        return {"MissingEntry": None if found is not None else fields["entry"]}
+        return {"MissingEntry": self._modules.get(fields["module"]).lacks(fields["entry"])}
 
     def _allocate(self, fields, body):
         return {"Buffer": self._memory.allocate(fields["name"], fields["bytes"])}

@@ -29,10 +29,9 @@ mod values_text;
 mod verify;
 
 use crate::outcome::{Correctness, Stop};
-use crate::problem::api::{
-    BuildNeeds, HeldOutUse, PeerSpec, Problem, ProblemContext, StockUse, Timed, WorkerRole,
-};
+use crate::problem::api::{BuildNeeds, HeldOutUse, Problem, ProblemContext, StockUse, Timed, WorkerRole};
 use crate::problem::key_error::KeyError;
+use crate::problem::peer::PeerSpec;
 use crate::worker::{ModuleId, Worker};
 use case_data::{Ahead, CaseData, Part, draw, planted_sets, sets};
 use input_values::InputValues;
@@ -123,10 +122,6 @@ impl Problem for TensorProblem {
 
     fn peers(&self) -> &[PeerSpec] {
         &self.spec.peers
-    }
-
-    fn entries(&self) -> Vec<String> {
-        self.spec.entries().into_iter().map(str::to_owned).collect()
     }
 
     fn use_graph(&mut self, graph: bool) {
