@@ -38,7 +38,8 @@ pub struct PeerSource {
 }
 
 impl MeasuredPeer {
-    /// The peers that a report names. `sources` has the file of each peer.
+    /// The peers that a report names. `sources` has the file of each peer. A peer whose file was another when the harness read it has
+    /// no figure: the figure would be that of other rules.
     pub fn of_report(report: &Report, sources: &[(String, PeerSource)], measured: Timestamp) -> Vec<Self> {
         let recorded = |mut peer: Peer| {
             for text in [&mut peer.call, &mut peer.versions].into_iter().chain(&mut peer.failure) {
@@ -46,6 +47,14 @@ impl MeasuredPeer {
             }
             peer.workloads.truncate(WORKLOADS);
             let source = sources.iter().find(|(name, _)| *name == peer.name).map(|(_, file)| file.clone());
+            let of_run = peer.hash.take();
+            let source = source.map(|known| {
+                if known.hash.is_some() && of_run.is_some() && known.hash != of_run {
+                    let why = format!("{} changed when the run began: measure again", known.path);
+                    peer = Peer { name: peer.name.clone(), failure: Some(why), ..Peer::default() };
+                }
+                PeerSource { hash: of_run.or(known.hash), ..known }
+            });
             MeasuredPeer { peer, measured, source }
         };
         report.peers().into_iter().map(recorded).collect()
@@ -180,6 +189,28 @@ mod tests {
         assert!(of_trailers(&[(TrailerKey::Tested, "1.65× a".to_owned())]).is_empty());
         let failed = PeerFigure { ratio: None, ..figure("a", 1.0, None) };
         assert_eq!((trailers(std::slice::from_ref(&failed)).count(), fastest(&[failed])), (0, None));
+    }
+
+    #[test]
+    fn the_hash_is_of_what_was_run_and_other_bytes_have_no_figure() {
+        let (run, other) = ("0a".repeat(32), "0b".repeat(32));
+        let report = Report::read(&format!("peer_hash: eager {run}\npeer: eager ratio=1.5\n"));
+        let of = |known: Option<&str>| {
+            let file = PeerSource { path: "peer.py".into(), hash: known.map(str::to_owned) };
+            MeasuredPeer::of_report(&report, &[("eager".into(), file)], Timestamp::UNIX_EPOCH).remove(0)
+        };
+        for known in [None, Some(&*run)] {
+            let measured = of(known);
+            assert!(measured.peer.ratio.is_some() && measured.peer.hash.is_none());
+            assert_eq!(measured.source.and_then(|source| source.hash).as_ref(), Some(&run));
+        }
+        let changed = of(Some(&other));
+        assert_eq!(
+            changed.peer.failure.as_deref(),
+            Some("peer.py changed when the run began: measure again")
+        );
+        assert_eq!(changed.source.and_then(|source| source.hash), Some(run));
+        assert!(changed.peer.ratio.is_none());
     }
 
     #[test]

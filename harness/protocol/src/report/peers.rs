@@ -5,6 +5,7 @@
 //! - `peer: NAME failed=why~it~could~not~be~compared`: instead; `~` stands for a blank.
 //! - `peer_workload: NAME rows=3 cols=257 us=12.30 ratio=1.65 ratio_low=1.60 ratio_high=1.70`: the same of one workload.
 //! - `peer_call: NAME TEXT`: what is called, as its source says it.
+//! - `peer_hash: NAME 9f86d0…`: BLAKE3 of the file that was run, hex.
 //! - `peer_versions: NAME torch=2.11.0+cu130 triton=3.6.0`: the packages that it uses.
 
 use super::workloads::{Words, name as name_of, unmeasured_words};
@@ -44,6 +45,9 @@ pub struct Peer {
     /// Packages and their versions, as in `torch=2.11.0 triton=3.6.0`.
     #[serde(default)]
     pub versions: String,
+    /// BLAKE3 of the file that was run, hex; `None` if no line says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
     /// The candidate's speed over the peer's; `None` if it could not be compared.
     pub ratio: Option<PeerRatio>,
     /// Why it could not be compared.
@@ -137,6 +141,7 @@ impl Peer {
     fn read(&mut self, key: &str, value: &str, rest: &str) {
         match key {
             "peer_call" => self.call = rest.chars().take(CALL_CHARACTERS).collect(),
+            "peer_hash" => self.hash = Some(first_word(rest)).filter(|hash| is_hash(hash)).map(str::to_owned),
             "peer_versions" => rest.clone_into(&mut self.versions),
             "peer_workload" => self.workloads.extend(PeerWorkload::read(rest)),
             _ => {
@@ -165,6 +170,11 @@ impl PeerWorkload {
     }
 }
 
+/// Whether a word can be a BLAKE3 hash.
+fn is_hash(word: &str) -> bool {
+    word.len() == 64 && word.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
 fn ratio(value: Option<f64>, low: Option<f64>, high: Option<f64>) -> Option<PeerRatio> {
     let value = value.filter(|value| *value > 0.0)?;
     Some(PeerRatio { value, interval: low.zip(high) })
@@ -184,6 +194,7 @@ mod tests {
     fn each_peer_has_what_its_lines_say() {
         let report = Report::read(
             "peer_call: F.rms_norm F.rms_norm(x, (x.shape[-1],), w, eps)\n\
+             peer_hash: F.rms_norm 0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a\npeer_hash: compiled 0a\n\
              peer_versions: F.rms_norm torch=2.11.0+cu130 triton=3.6.0\n\
              peer_workload: F.rms_norm rows=3 cols=257 us=12.30 ratio=1.65 ratio_low=1.60 ratio_high=1.70\n\
              peer: F.rms_norm ratio=1.651 low=1.634 high=1.668 us=12.30 own_us=7.45 launched_as=graph\n\
@@ -199,6 +210,7 @@ mod tests {
         );
         assert_eq!((norm.workloads.len(), norm.workloads[0].name.as_str()), (1, "rows=3 cols=257"));
         assert_eq!(compiled.failure.as_deref(), Some("torch is not installed"));
+        assert_eq!((norm.hash.as_deref(), compiled.hash.as_deref()), (Some(&*"0a".repeat(32)), None));
         assert_eq!((broken.name.as_str(), broken.ratio, broken.workloads.len()), ("broken", None, 0));
     }
 
