@@ -21,6 +21,7 @@ use captured::Captured;
 use lab_protocol::report::{Measure, Report, Writer};
 use lab_stats::abba::{AbbaBlock, Ratio};
 use prepared::PreparedPeer;
+use std::time::Instant;
 
 /// Blocks of turns on the cpu device. Its times say nothing about a GPU.
 const BLOCKS_ON_CPU: usize = 2;
@@ -44,12 +45,19 @@ pub fn measure(
     out: &mut Writer,
 ) -> Result<Correctness, Stop> {
     let Candidate { problem, worker, module, image } = candidate;
-    let peers = problem.peers().to_vec();
+    let (peers, began) = (problem.peers().to_vec(), Instant::now());
     for (number, peer) in (1..).zip(&peers) {
         out.progress(number, peers.len() as u64)?;
         let candidate = Candidate { problem: &mut *problem, worker: &mut *worker, module, image };
-        let name = &peer.name;
-        match compare(env, builder, candidate, (peer, files), out)? {
+        let (name, taken) = (&peer.name, began.elapsed());
+        let compared = match taken > 2 * env.options.peer_limit {
+            true => Compared::Failed(format!(
+                "there is no time for it: the peers before it took {} s",
+                taken.as_secs()
+            )),
+            false => compare(env, builder, candidate, (peer, files), out)?,
+        };
+        match compared {
             Compared::Ratio { whole, own_us, launched_as, workloads } => {
                 for workload in workloads {
                     out.line("peer_workload", format_args!("{name} {workload}"))?;

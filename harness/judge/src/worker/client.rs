@@ -11,7 +11,7 @@ use lab_device::{DeviceInfo, POISONS, Submission};
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What a worker says of its device.
 pub(super) struct Opened {
@@ -71,6 +71,11 @@ impl Worker {
             stated: HashSet::new(),
             launched: None,
         }
+    }
+
+    /// Gives the worker so long for all calls from now on together. `None` takes the limit back.
+    pub fn limit_altogether(&mut self, limit: Option<Duration>) {
+        self.link.deadline = limit.map(|limit| (Instant::now() + limit, limit));
     }
 
     /// The device.

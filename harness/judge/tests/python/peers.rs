@@ -15,7 +15,7 @@ const RIGHT: &str = "def axpy(x, y, a):\n    y[:] = x * a + 1\n";
 type NamedTest = (&'static str, fn() -> Result<(), Failed>);
 
 pub fn trials() -> Vec<Trial> {
-    let tests: [NamedTest; 8] = [
+    let tests: [NamedTest; 9] = [
         ("checked_timed_and_recorded", checked_timed_and_recorded),
         ("beside_a_function_of_the_entry's_name", beside_a_function_of_the_entrys_name),
         ("wrong_results", wrong_results),
@@ -23,6 +23,7 @@ pub fn trials() -> Vec<Trial> {
         ("crash_and_hang", crash_and_hang),
         ("later_files_stay_as_they_were", later_files_stay_as_they_were),
         ("a_changed_reference", a_changed_reference),
+        ("no_time", no_time),
         ("not_in_an_untrusted_folder", not_in_an_untrusted_folder),
     ];
     tests.into_iter().map(|(name, test)| Trial::test(format!("peers/{name}"), test)).collect()
@@ -214,6 +215,16 @@ fn a_changed_reference() -> Result<(), Failed> {
         "later",
         "reference.py changed while the peers ran, and so nothing is compared with it",
     )
+}
+
+/// Peers that take too long end, and those after them are left out: a run that took too long would lose its verdict.
+fn no_time() -> Result<(), Failed> {
+    let peers = [("slow", "function = \"axpy\""), ("next", "function = \"axpy\"")];
+    let folder = folder("axpy", RIGHT, &peers, RIGHT)?;
+    let limited = JudgeOptions { peer_limit: Duration::ZERO, ..options(folder.path()) };
+    let (judged, peers) = beside(limited)?;
+    expect_failure(&judged, &peers, "slow", "it took longer than 0 s altogether")?;
+    expect_failure(&judged, &peers, "next", "there is no time for it: the peers before it took")
 }
 
 const IN_CUDA: &str = "#include \"lab.h\"\n\

@@ -43,6 +43,7 @@ impl PreparedPeer {
             out.line("peer_call", format_args!("{} {call}", peer.name))?;
         }
         let mut worker = starting.ready()?;
+        worker.limit_altogether(Some(env.options.peer_limit));
         let module = load(env, builder, of, (peer, file), &mut worker)?;
         let mut problem = problem::open(&env.options.folder)?;
         problem.use_workloads(env.options.when);
@@ -63,6 +64,7 @@ impl PreparedPeer {
             problem.set_up(cx, &mut worker, module, WorkerRole::Incumbent)
         })?;
         let versions = worker.versions()?;
+        worker.limit_altogether(None);
         if !versions.is_empty() {
             let words: Vec<String> =
                 versions.iter().map(|(package, version)| format!("{package}={version}")).collect();
