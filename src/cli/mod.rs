@@ -21,6 +21,7 @@ mod output;
 mod peer_lines;
 mod peers;
 mod probe;
+mod problem_file;
 mod restore;
 mod rules;
 mod run;

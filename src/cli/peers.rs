@@ -1,11 +1,12 @@
 //! `lab peers`: lists the problem's peers with their last figures, and adds the first one.
 
 use super::json::peers::PeerFigureReport;
-use super::{JsonArg, KernelArg, answer, open, say};
+use super::{JsonArg, KernelArg, answer, failed, open, problem_file, say};
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use lab_core::decide;
+use lab_core::history::last_peers::{self, LastPeers};
 use lab_core::inputs::{self, PeerTable};
 use lab_core::new_peer::{self, NewPeer};
 use lab_core::project::Project;
@@ -83,11 +84,25 @@ pub fn main(options: &PeersArgs) -> Result<ExitCode> {
 
 fn list(options: &PeersArgs) -> Result<ExitCode> {
     let project = open(options.kernel.kernel.as_deref())?;
+    if let Some(why) = problem_file::mistake(&project) {
+        return Ok(failed(&why, Exit::Usage));
+    }
     let inputs = inputs::read(&project)?;
     let tables = inputs.peer_tables();
-    let status = status::look(&Repo::open(&project)?, &project, &RunIndex::open(&project))?;
-    let known = status.peers.as_ref();
-    let of_incumbent = known.is_some_and(|known| known.fingerprint != inputs.fingerprint);
+    let index = RunIndex::open(&project);
+    let status = status::look(&Repo::open(&project)?, &project, &index)?;
+    // A figure of the present bytes; else why there is none; else the incumbent's figure.
+    let of_present = |known: &LastPeers| known.fingerprint == inputs.fingerprint;
+    let tried = match status.peers.as_ref().filter(|known| of_present(known)) {
+        Some(_) => None,
+        None => {
+            let judged = status.judged.as_ref().or(status.last.as_ref());
+            let device = judged.and_then(|record| record.device.as_deref());
+            last_peers::tried(&project, &index, &inputs.fingerprint, device)
+        }
+    };
+    let known = tried.as_ref().or(status.peers.as_ref());
+    let of_incumbent = known.is_some_and(|known| !of_present(known));
     let figure = |table: &PeerTable| {
         let found = known.and_then(|known| known.peers.iter().find(|figure| figure.name == table.name));
         found.cloned()

@@ -63,6 +63,8 @@ impl PeerReport {
 pub struct PeerFigureReport {
     name: String,
     ratio: Option<Measure>,
+    /// Why they could not be compared; `None` of a peer that nobody timed.
+    failure: Option<String>,
     /// `None` of a figure that a trailer tells.
     measured: Option<String>,
 }
@@ -72,6 +74,7 @@ impl PeerFigureReport {
         PeerFigureReport {
             name: figure.name.clone(),
             ratio: figure.ratio.map(ratio),
+            failure: figure.failure.clone(),
             measured: figure.measured.map(|at| at.to_string()),
         }
     }
