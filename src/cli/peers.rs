@@ -109,7 +109,13 @@ fn list(options: &PeersArgs) -> Result<ExitCode> {
     };
     if options.json.json {
         let listed = |table: PeerTable| {
-            let none = || PeerFigure { name: table.name.clone(), ratio: None, measured: None, failure: None };
+            let none = || PeerFigure {
+                name: table.name.clone(),
+                ratio: None,
+                part: None,
+                measured: None,
+                failure: None,
+            };
             let figure = PeerFigureReport::of(&figure(&table).unwrap_or_else(none));
             ListedPeer { file: table.file, function: table.function, figure }
         };
@@ -153,7 +159,7 @@ fn in_words(figure: Option<&PeerFigure>, of_incumbent: bool) -> String {
     let age = figure.measured.map(|then| format!(", {}", age::since(then, Timestamp::now())));
     let whose = if of_incumbent { "the incumbent: " } else { "" };
     let text = match (&figure.ratio, &figure.failure) {
-        (Some(ratio), _) => ratio.to_string(),
+        (Some(ratio), _) => figure.part.map_or_else(|| ratio.to_string(), |part| format!("{ratio}, {part}")),
         (None, Some(why)) => format!("not compared: {why}"),
         (None, None) => "not compared".to_owned(),
     };
@@ -162,6 +168,9 @@ fn in_words(figure: Option<&PeerFigure>, of_incumbent: bool) -> String {
 
 fn add(options: &NewPeerArgs) -> Result<ExitCode> {
     let project = open(options.kernel.kernel.as_deref())?;
+    if let Some(why) = problem_file::mistake(&project) {
+        return Ok(failed(&why, Exit::Usage));
+    }
     let NewPeer { name, problem, function, written } = new_peer::add(&project)?;
     let changed = changed_rules(&project);
     if options.json.json {

@@ -198,7 +198,7 @@ fn a_wrong_problem_is_refused_as_a_run_refuses_it() {
     let why = "problem.toml:23:12: error: peer 'a': function: 'lambda' is a word of Python, and no function can have this name";
     let run = lab_with_cache(&lab, "run --json").is(64).json();
     assert!(run["why"].as_str().unwrap().contains(why), "{run}");
-    for command in ["peers", "rules", "rules -m x"] {
+    for command in ["peers", "peers new", "rules", "rules -m x"] {
         let said = lab.lab(command).is(64);
         assert!(
             said.err.contains(why) && !said.err.contains(&lab.path("").display().to_string()),
@@ -241,4 +241,34 @@ fn a_peer_in_python_runs_in_a_trusted_folder_only() {
     let why = measured["peers"][0]["failure"].as_str().unwrap_or_default();
     assert!(!why.contains("lab trust"), "{measured}");
     assert_eq!(marker.exists(), measured["peers"][0]["ratio"].is_object(), "{measured}");
+}
+
+#[test]
+fn a_peer_that_computes_some_workloads_is_compared_in_these() {
+    let lab = twice("[[peer]]\nname = \"small\"\nkernel = \"small.cu\"\n");
+    lab.write("small.cu", KERNEL.replace("{ y[", "{ if (n < 40) y["));
+    lab.write("kernel.cu", KERNEL.to_owned() + "// tried\n");
+    lab.git("add small.cu");
+    lab.git("commit -qm small small.cu");
+    let measured = lab_with_cache(&lab, "measure --json").is(0).json();
+    let peer = &measured["peers"][0];
+    assert_eq!(
+        (&peer["part"], peer["ratio"].is_object()),
+        (&json!({ "compared": 1, "of": 2 }), true),
+        "{measured}"
+    );
+    assert_eq!(peer["left_out"][0]["name"], "n=40");
+    let why = peer["left_out"][0]["why"].as_str().unwrap();
+    assert!(why.starts_with("its results are wrong: ") && why.ends_with(" (small.cu)"), "{peer}");
+    let listed = lab_with_cache(&lab, "peers").is(0);
+    assert!(listed.out.contains("×, 1 of 2 workloads, just now"), "{listed:?}");
+    lab_with_cache(&lab, "measure")
+        .is(0)
+        .says("× small, 1 of 2 workloads")
+        .says("    not n=40: its results are wrong");
+    lab_with_cache(&lab, "keep -m tried").is(0);
+    let message = lab.git("log -1 --format=%B");
+    assert!(message.contains("× small, 1 of 2 workloads\n"), "{message}");
+    let kept = lab_with_cache(&lab, "log --json").is(0).json();
+    assert_eq!(kept["experiments"][0]["peers"][0]["part"], peer["part"]);
 }

@@ -3,7 +3,7 @@
 use crate::message::{Trailer, TrailerKey};
 use jiff::Timestamp;
 use lab_protocol::report::peers::MOST_PEERS;
-use lab_protocol::report::{Peer, PeerRatio, Report};
+use lab_protocol::report::{Peer, PeerPart, PeerRatio, Report};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -12,6 +12,9 @@ const TRAILER: &str = "Lab-Peer";
 
 /// Most bytes of a text of a peer that are recorded.
 const TEXT: usize = 4_000;
+
+/// Most bytes of why a workload is left out that are recorded.
+const WHY: usize = 400;
 
 /// Most workloads of a peer that are recorded.
 const WORKLOADS: usize = 1_000;
@@ -45,7 +48,11 @@ impl MeasuredPeer {
             for text in [&mut peer.call, &mut peer.versions].into_iter().chain(&mut peer.failure) {
                 text.truncate(text.floor_char_boundary(TEXT));
             }
+            for left in &mut peer.left_out {
+                left.why.truncate(left.why.floor_char_boundary(WHY));
+            }
             peer.workloads.truncate(WORKLOADS);
+            peer.left_out.truncate(WORKLOADS);
             let source = sources.iter().find(|(name, _)| *name == peer.name).map(|(_, file)| file.clone());
             let of_run = peer.hash.take();
             let source = source.map(|known| {
@@ -66,6 +73,7 @@ impl MeasuredPeer {
         PeerFigure {
             name: peer.name.clone(),
             ratio: peer.ratio,
+            part: peer.part,
             measured: Some(*measured),
             failure: peer.failure.clone(),
         }
@@ -83,6 +91,9 @@ pub struct PeerFigure {
     pub name: String,
     /// The kernel's speed over the peer's; `None` if they could not be compared.
     pub ratio: Option<PeerRatio>,
+    /// Over how many workloads the ratio is, unless it is over all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<PeerPart>,
     /// `None` of a figure that was read from a trailer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<Timestamp>,
@@ -91,13 +102,14 @@ pub struct PeerFigure {
     pub failure: Option<String>,
 }
 
-/// `1.65× F.rms_norm (1.63 … 1.67)`; without a ratio the name alone.
+/// `1.65× F.rms_norm (1.63 … 1.67)`, and `, 2 of 3 workloads` if it is not over all; without a ratio the name alone.
 impl fmt::Display for PeerFigure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.ratio {
-            Some(ratio) => f.write_str(&ratio.with_name(&self.name)),
-            None => f.write_str(&self.name),
+            Some(ratio) => f.write_str(&ratio.with_name(&self.name))?,
+            None => return f.write_str(&self.name),
         }
+        self.part.map_or(Ok(()), |part| write!(f, ", {part}"))
     }
 }
 
@@ -113,6 +125,8 @@ impl PeerFigure {
             return None;
         }
         let (ratio, rest) = value.split_once('×')?;
+        let with_part = rest.rsplit_once(", ").and_then(|(rest, part)| Some((rest, part.parse().ok()?)));
+        let (rest, part) = with_part.map_or((rest, None), |(rest, part)| (rest, Some(part)));
         let (name, ends) = match rest.trim().split_once(" (") {
             Some((name, ends)) => (name, ends.strip_suffix(')')?.split_once('…')),
             None => (rest.trim(), None),
@@ -124,6 +138,7 @@ impl PeerFigure {
         is_name.then(|| PeerFigure {
             name: name.to_owned(),
             ratio: Some(ratio),
+            part,
             measured: None,
             failure: None,
         })
@@ -149,6 +164,7 @@ pub fn of_trailers(trailers: &[Trailer]) -> Vec<PeerFigure> {
 /// let peer = |name: &str, value| PeerFigure {
 ///     name: name.to_owned(),
 ///     ratio: Some(PeerRatio { value, interval: None }),
+///     part: None,
 ///     measured: None,
 ///     failure: None,
 /// };
@@ -167,15 +183,23 @@ mod tests {
 
     fn figure(name: &str, value: f64, interval: Option<(f64, f64)>) -> PeerFigure {
         let ratio = Some(PeerRatio { value, interval });
-        PeerFigure { name: name.into(), ratio, measured: None, failure: None }
+        PeerFigure { name: name.into(), ratio, part: None, measured: None, failure: None }
     }
 
     #[test]
     fn a_trailer_is_read_back_as_it_was_written() {
-        let written = [figure("F.rms_norm", 1.65, Some((1.63, 1.67))), figure("x_old/kernel", 0.98, None)];
+        let part = Some(PeerPart { compared: 2, of: 3 });
+        let of_part = |figure| PeerFigure { part, ..figure };
+        let written = [
+            figure("F.rms_norm", 1.65, Some((1.63, 1.67))),
+            figure("x_old/kernel", 0.98, None),
+            of_part(figure("f16", 1.65, Some((1.63, 1.67)))),
+            of_part(figure("some", 2.0, None)),
+        ];
         let trailers: Vec<Trailer> = trailers(&written).collect();
         assert_eq!(trailers[0].1, "1.65× F.rms_norm (1.63 … 1.67)");
         assert_eq!(trailers[0].0.word(), "Lab-Peer");
+        assert_eq!(trailers[2].1, "1.65× f16 (1.63 … 1.67), 2 of 3 workloads");
         assert_eq!(of_trailers(&trailers), written);
     }
 

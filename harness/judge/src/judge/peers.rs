@@ -16,7 +16,7 @@ use super::measuring::{self, Candidate};
 use super::run_environment::RunEnvironment;
 use crate::device_lock::DeviceUse;
 use crate::outcome::{Correctness, Stop};
-use crate::problem::{self, PeerSpec, Timed, WorkerRole};
+use crate::problem::{self, LeftOut, PeerSpec, Problem, Timed, WorkerRole, WorkloadFigures};
 use captured::Captured;
 use lab_protocol::report::{Measure, Report, Writer};
 use lab_stats::abba::{AbbaBlock, Ratio};
@@ -28,12 +28,54 @@ const BLOCKS_ON_CPU: usize = 2;
 
 /// What a comparison came to.
 enum Compared {
-    /// The candidate's speed over the peer's, and what else its line says.
-    Ratio { whole: Measure, own_us: Option<f64>, launched_as: Option<String>, workloads: Vec<String> },
+    /// The candidate's speed over the peer's.
+    Ratio(Box<PeerFigures>),
     /// There is none, for this reason.
     Failed(String),
     /// A launch of the candidate was wrong. What was wrong is in these lines.
     CandidateFailed(String),
+}
+
+/// What the lines of a peer say.
+struct PeerFigures {
+    whole: Measure,
+    own_us: Option<f64>,
+    launched_as: Option<String>,
+    workloads: Vec<String>,
+    /// The workloads that the peer does not compute, of how many.
+    left_out: Vec<LeftOut>,
+    of: usize,
+}
+
+impl PeerFigures {
+    fn write(&self, name: &str, out: &mut Writer) -> Result<(), Stop> {
+        for workload in &self.workloads {
+            out.line("peer_workload", format_args!("{name} {workload}"))?;
+        }
+        for LeftOut { label, why } in &self.left_out {
+            out.line("peer_left_out", format_args!("{name} {label} why={}", in_a_word(why)))?;
+        }
+        let mut line = format!("{name} ratio={:.4}", self.whole.value);
+        if let (Some(low), Some(high)) = (self.whole.low, self.whole.high) {
+            line += &format!(" low={low:.4} high={high:.4}");
+        }
+        if let Some(own) = self.own_us {
+            line += &format!(" us={:.3} own_us={own:.3}", own * self.whole.value);
+        }
+        if let Some(how) = &self.launched_as {
+            line += &format!(" launched_as={how}");
+        }
+        if !self.left_out.is_empty() {
+            let compared = self.of.saturating_sub(self.left_out.len());
+            line += &format!(" workloads={compared} of={}", self.of);
+        }
+        Ok(out.line("peer", line)?)
+    }
+}
+
+/// The first line of a text, with `~` for blanks: a value of a result line.
+fn in_a_word(text: &str) -> String {
+    text.lines().next().unwrap_or_default().replace(' ', "~")
 }
 
 /// Times the candidate beside each peer, and writes their lines. Returns `Fail` if the candidate was wrong in one of these turns.
@@ -50,7 +92,7 @@ pub fn measure(
         out.progress(number, peers.len() as u64)?;
         let candidate = Candidate { problem: &mut *problem, worker: &mut *worker, module, image };
         let (name, taken) = (&peer.name, began.elapsed());
-        let compared = match taken > 2 * env.options.peer_limit {
+        let compared = match number > 1 && taken > 2 * env.options.peer_limit {
             true => Compared::Failed(format!(
                 "there is no time for it: the peers before it took {} s",
                 taken.as_secs()
@@ -58,25 +100,9 @@ pub fn measure(
             false => compare(env, builder, candidate, (peer, files), out)?,
         };
         match compared {
-            Compared::Ratio { whole, own_us, launched_as, workloads } => {
-                for workload in workloads {
-                    out.line("peer_workload", format_args!("{name} {workload}"))?;
-                }
-                let mut line = format!("{name} ratio={:.4}", whole.value);
-                if let (Some(low), Some(high)) = (whole.low, whole.high) {
-                    line += &format!(" low={low:.4} high={high:.4}");
-                }
-                if let Some(own) = own_us {
-                    line += &format!(" us={:.3} own_us={own:.3}", own * whole.value);
-                }
-                if let Some(how) = launched_as {
-                    line += &format!(" launched_as={how}");
-                }
-                out.line("peer", line)?;
-            }
+            Compared::Ratio(figures) => figures.write(name, out)?,
             Compared::Failed(why) => {
-                let why = why.lines().next().unwrap_or_default().replace(' ', "~");
-                out.line("peer", format_args!("{name} failed={why}"))?;
+                out.line("peer", format_args!("{name} failed={}", in_a_word(&why)))?;
             }
             Compared::CandidateFailed(lines) => {
                 for line in lines.lines() {
@@ -96,7 +122,7 @@ pub fn measure(
 fn compare(
     env: &RunEnvironment,
     builder: &mut KernelBuilder,
-    candidate: Candidate,
+    mut candidate: Candidate,
     (spec, files): (&PeerSpec, &PeerFiles),
     out: &mut Writer,
 ) -> Result<Compared, Stop> {
@@ -114,12 +140,28 @@ fn compare(
         Ok(Err(why)) => return Ok(failed(&why)),
         Err(stop) => return Ok(failed(&stop.to_string())),
     };
+    let PreparedPeer { ready, mut left_out, of } = peer;
+    for left in &mut left_out {
+        left.why = prepared::with_place(&left.why, spec, &file.text());
+    }
+    let mut part = None;
+    if !left_out.is_empty() {
+        let (log, mut lines) = Captured::new();
+        match without(env, builder, &mut candidate, &left_out, out, &mut lines)? {
+            Ok((problem, Correctness::Pass)) => part = Some(problem),
+            Ok((_, Correctness::Fail)) => return Ok(Compared::CandidateFailed(log.text())),
+            Err(why) => return Ok(Compared::Failed(why)),
+        }
+    }
+    let Candidate { problem, worker, module, image } = candidate;
+    let problem = part.as_deref_mut().unwrap_or(problem);
+    let candidate = Candidate { problem, worker, module, image };
     let _access = env.access.wait(DeviceUse::Measuring, out)?;
     let (log, mut lines) = Captured::new();
     let compared = if env.device.emulated {
-        env.with_context(builder, &mut lines, |cx| on_cpu(cx, candidate, peer.ready))?
+        env.with_context(builder, &mut lines, |cx| on_cpu(cx, candidate, ready))?
     } else {
-        let mut beside = Some(peer.ready);
+        let mut beside = Some(ready);
         let plan = &env.options.plan;
         let verdict = env.with_context(builder, &mut lines, |cx| {
             measuring::measure(cx, plan, candidate, &mut beside, &mut |_| Ok(false))
@@ -131,9 +173,35 @@ fn compare(
     };
     Ok(match compared {
         Some(Compared::Failed(why)) => failed(&why),
+        Some(Compared::Ratio(figures)) => Compared::Ratio(Box::new(PeerFigures { left_out, of, ..*figures })),
         Some(compared) => compared,
         None => Compared::CandidateFailed(log.text()),
     })
+}
+
+/// The problem without these workloads, which the candidate has passed. `Err(why)` where the lab has no place for its buffers beside
+/// those of all workloads.
+fn without(
+    env: &RunEnvironment,
+    builder: &mut KernelBuilder,
+    candidate: &mut Candidate,
+    left_out: &[LeftOut],
+    out: &mut Writer,
+    lines: &mut Writer,
+) -> Result<Result<(Box<dyn Problem>, Correctness), String>, Stop> {
+    let mut problem = problem::open(&env.options.folder)?;
+    problem.use_workloads(env.options.when);
+    problem.leave_out(&prepared::labels(left_out));
+    let _access = env.access.wait(DeviceUse::Launching, out)?;
+    let verdict = env.with_context(builder, lines, |cx| {
+        problem.prepare(cx, candidate.worker)?;
+        problem.verify(cx, candidate.worker, candidate.module)
+    });
+    match verdict {
+        Ok(verdict) => Ok(Ok((problem, verdict))),
+        Err(Stop::Lab(why) | Stop::Problem(why)) => Ok(Err(why)),
+        Err(stop) => Err(stop),
+    }
 }
 
 /// What the lines of a measurement with an incumbent say of the peer in its place.
@@ -151,12 +219,14 @@ fn of_report(report: &Report) -> Compared {
             ends.map_or_else(String::new, |(low, high)| format!(" ratio_low={low:.4} ratio_high={high:.4}"));
         Some(format!("{}{us} ratio={:.4}{ends}", workload.name, ratio.value))
     });
-    Compared::Ratio {
+    Compared::Ratio(Box::new(PeerFigures {
         whole: comparison.ratio,
         own_us: report.number("kernel_us").filter(|us| us.is_finite()),
         launched_as: report.value("launched_as").map(str::to_owned),
         workloads: workloads.collect(),
-    }
+        left_out: Vec::new(),
+        of: 0,
+    }))
 }
 
 /// A few turns of both on the emulated device. `None` if the candidate was wrong.
@@ -169,7 +239,7 @@ fn on_cpu(
     let mut own = problem.set_up(cx, worker, module, WorkerRole::Verified)?;
     let mut inputs = own.inputs();
     let mut blocks = Vec::new();
-    let mut turns = Vec::new();
+    let (mut turns, mut of_each) = (Vec::new(), Vec::new());
     for _ in 0..BLOCKS_ON_CPU {
         let (Some(first), Some(second)) = (inputs.next(), inputs.next()) else { break };
         let before = peer.turn(first);
@@ -184,6 +254,7 @@ fn on_cpu(
             (Ok(before), Ok(after)) => (before, after),
             (Err(why), _) | (_, Err(why)) => return Ok(Some(Compared::Failed(why))),
         };
+        of_each.push([before.clone(), after.clone()]);
         let whole = |turn: &[f64]| own.seconds_of_turn(turn).unwrap_or(f64::NAN);
         blocks.push(AbbaBlock { a: [whole(&before), whole(&after)], b: between });
     }
@@ -193,10 +264,33 @@ fn on_cpu(
     Ok(Some(match Ratio::of_blocks(&blocks) {
         Some(ratio) => {
             let whole = Measure { value: ratio.value(), low: None, high: None };
-            Compared::Ratio { whole, own_us: own_us(&*own, &turns), launched_as: None, workloads: Vec::new() }
+            Compared::Ratio(Box::new(PeerFigures {
+                whole,
+                own_us: own_us(&*own, &turns),
+                launched_as: None,
+                workloads: of_workloads(&*own, &turns, &of_each),
+                left_out: Vec::new(),
+                of: 0,
+            }))
         }
         None => Compared::Failed("the problem has too few inputs for its turns".into()),
     }))
+}
+
+/// The ratio of each of several workloads, over the turns of both. `of_peer` has two turns for each two of the candidate.
+fn of_workloads(own: &dyn Timed, turns: &[Vec<f64>], of_peer: &[[Vec<f64>; 2]]) -> Vec<String> {
+    let named = own.workloads(turns);
+    if named.len() < 2 {
+        return Vec::new();
+    }
+    let of = |(at, workload): (usize, WorkloadFigures)| {
+        let at = |turn: &[f64]| turn.get(at).copied().unwrap_or(f64::NAN);
+        let pairs = of_peer.iter().zip(turns.chunks_exact(2));
+        let blocks = pairs.map(|(a, b)| AbbaBlock { a: [at(&a[0]), at(&a[1])], b: [at(&b[0]), at(&b[1])] });
+        let ratio = Ratio::of_blocks(&blocks.collect::<Vec<_>>())?.value();
+        Some(format!("{} us={:.3} ratio={ratio:.4}", workload.label, workload.seconds.median * 1e6 * ratio))
+    };
+    named.into_iter().enumerate().filter_map(of).collect()
 }
 
 /// Microseconds that stand for a launch of a turn.

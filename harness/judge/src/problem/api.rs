@@ -67,6 +67,22 @@ pub trait Problem {
     fn peers(&self) -> &[PeerSpec] {
         &[]
     }
+    /// Its workloads, each in each of its types.
+    fn cases(&self) -> Vec<ProblemCase> {
+        Vec::new()
+    }
+    /// Leaves out the workloads with these labels, as if problem.toml did not have them. Called before [`Problem::prepare`].
+    fn leave_out(&mut self, _labels: &[String]) {}
+    /// Launches each workload once, without looking at the results, and returns those whose launch failed. Ends with a failure after
+    /// which the worker is not what it was. Called after [`Problem::prepare`].
+    fn launch_each(
+        &mut self,
+        _cx: &mut ProblemContext,
+        _worker: &mut Worker,
+        _module: ModuleId,
+    ) -> Result<Vec<LeftOut>, Stop> {
+        Ok(Vec::new())
+    }
     /// Makes the timed launches run as one CUDA graph, or one after the other. Called before every method that times.
     fn use_graph(&mut self, _graph: bool) {}
     /// The language of the problem's reference; `None` if the lab itself computes what is expected.
@@ -160,6 +176,22 @@ pub trait Problem {
         module: ModuleId,
         folder: &Path,
     ) -> Result<(), Stop>;
+}
+
+/// A workload in one of its types.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProblemCase {
+    /// As in `rows=3 cols=257 T=f16`.
+    pub label: String,
+    /// It is checked and never timed.
+    pub is_held_out: bool,
+}
+
+/// A workload that an implementation does not compute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    pub label: String,
+    pub why: String,
 }
 
 /// What a run does with the stock of sealed inputs.

@@ -11,8 +11,8 @@ pub mod tensor;
 pub mod wavegru;
 
 pub use api::{
-    BuildNeeds, CHECKED_LAUNCHES, HeldOutUse, Problem, ProblemContext, StockUse, Timed, WorkerFor,
-    WorkerRole, WorkloadFigures, in_digits,
+    BuildNeeds, CHECKED_LAUNCHES, HeldOutUse, LeftOut, Problem, ProblemCase, ProblemContext, StockUse, Timed,
+    WorkerFor, WorkerRole, WorkloadFigures, in_digits,
 };
 pub use peer::PeerSpec;
 

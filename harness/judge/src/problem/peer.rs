@@ -48,16 +48,15 @@ impl PeerSpec {
 /// The number of the last line that defines a function at the top of a source, from 1: Python calls the last one.
 fn line_of(function: &str, source: &str) -> Option<usize> {
     let defines = |line: &&str| {
-        let (named, is_definition) = match definition(line) {
-            Some(named) => (named, true),
-            None => (*line, false),
-        };
-        let Some(rest) = named.strip_prefix(function).map(str::trim_start) else { return false };
-        match is_definition {
-            true => rest.starts_with(['(', '[']),
-            // An assignment.
-            false => rest.starts_with([':', '=']) && !rest.starts_with("=="),
+        if let Some(named) = definition(line) {
+            let rest = named.strip_prefix(function).map(str::trim_start);
+            return rest.is_some_and(|rest| rest.starts_with(['(', '[']));
         }
+        // An assignment, perhaps to several names: `scale_f32 = scale_f16 = _scale`.
+        let mut targets =
+            line.split('=').map(|target| target.split(':').next().unwrap_or_default().trim_end());
+        targets.next_back();
+        targets.any(|target| target.trim_start() == function) && !line.starts_with([' ', '\t'])
     };
     let lines: Vec<&str> = source.lines().collect();
     lines.iter().rposition(|line| defines(&line)).map(|at| at + 1)
@@ -120,6 +119,7 @@ mod tests {
         assert_eq!(peer("f").call(SOURCE), "y[:] = 2 * x; return None");
         assert_eq!(peer("g").call(SOURCE), "g = torch.compile(f)");
         assert_eq!(peer("fas").call(SOURCE), "");
+        assert_eq!(peer("b").call("a = b = f\n  b = 3\nc(b=3)\n"), "a = b = f");
     }
 
     #[test]

@@ -93,6 +93,11 @@ impl Worker {
         self.link.connection.child().map(Child::id)
     }
 
+    /// Whether it executes sources in Python.
+    pub fn is_python(&self) -> bool {
+        self.link.python.is_some()
+    }
+
     /// Returns whether the process has not ended.
     pub fn is_alive(&mut self) -> bool {
         self.link.connection.is_alive()

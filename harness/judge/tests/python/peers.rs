@@ -15,7 +15,7 @@ const RIGHT: &str = "def axpy(x, y, a):\n    y[:] = x * a + 1\n";
 type NamedTest = (&'static str, fn() -> Result<(), Failed>);
 
 pub fn trials() -> Vec<Trial> {
-    let tests: [NamedTest; 9] = [
+    let tests: [NamedTest; 12] = [
         ("checked_timed_and_recorded", checked_timed_and_recorded),
         ("beside_a_function_of_the_entry's_name", beside_a_function_of_the_entrys_name),
         ("wrong_results", wrong_results),
@@ -23,6 +23,9 @@ pub fn trials() -> Vec<Trial> {
         ("crash_and_hang", crash_and_hang),
         ("later_files_stay_as_they_were", later_files_stay_as_they_were),
         ("a_changed_reference", a_changed_reference),
+        ("some_workloads", some_workloads),
+        ("some_types", some_types),
+        ("only_a_held_out_workload_fails", only_a_held_out_workload_fails),
         ("no_time", no_time),
         ("not_in_an_untrusted_folder", not_in_an_untrusted_folder),
     ];
@@ -169,9 +172,9 @@ fn crash_and_hang() -> Result<(), Failed> {
     )?;
     let limited = JudgeOptions { time_limit: Duration::from_secs(3), ..options(folder.path()) };
     let (judged, peers) = beside(limited)?;
-    expect_failure(&judged, &peers, "ends", "the kernel crashed: its process ended with exit code 3")?;
-    expect_failure(&judged, &peers, "hangs", "the kernel did not end within 3 s")?;
-    expect_failure(&judged, &peers, "later", "the kernel crashed: its process was ended by SIGSEGV")?;
+    expect_failure(&judged, &peers, "ends", "it crashed: its process ended with exit code 3")?;
+    expect_failure(&judged, &peers, "hangs", "it did not end within 3 s")?;
+    expect_failure(&judged, &peers, "later", "it crashed: its process was ended by SIGSEGV")?;
     expect_ratio(&judged, &peers, "right")
 }
 
@@ -215,6 +218,88 @@ fn a_changed_reference() -> Result<(), Failed> {
         "later",
         "reference.py changed while the peers ran, and so nothing is compared with it",
     )
+}
+
+/// Fails unless the peer was compared in so many workloads, and the others were left out for reasons that begin so.
+fn expect_part(judged: &Judged, peer: &Peer, part: &str, left_out: &[(&str, &str)]) -> Result<(), Failed> {
+    let found = peer.part.map(|part| part.to_string()).unwrap_or_default();
+    let is_as_wanted = found == part
+        && peer.left_out.len() == left_out.len()
+        && peer
+            .left_out
+            .iter()
+            .zip(left_out)
+            .all(|(found, (name, why))| found.name == *name && found.why.starts_with(why));
+    if is_as_wanted { Ok(()) } else { Err(format!("{peer:?} in\n{}", judged.log).into()) }
+}
+
+/// A peer that computes some workloads only is compared in these, and the others say why. Three ways in which a workload fails.
+fn some_workloads() -> Result<(), Failed> {
+    let right = "    y[:] = x * a + 1\n";
+    let peer = format!(
+        "import os\ndef raises(x, y, a, n):\n    assert n < 4000, 'too many'\n{right}\
+         def wrong(x, y, a, n):\n{right}    y[:1] += n > 4000\n\
+         def ends(x, y, a, n):\n    if n == 1000:\n        os._exit(3)\n{right}def all(x, y, a):\n{right}"
+    );
+    let names = ["raises", "wrong", "ends", "all"].map(|name| (name, format!("function = \"{name}\"")));
+    let peers: Vec<(&str, &str)> = names.iter().map(|(name, keys)| (*name, keys.as_str())).collect();
+    let folder = folder("axpy", RIGHT, &peers, &peer)?;
+    let (judged, peers) = beside(options(folder.path()))?;
+    for (name, left_out, why, compared) in [
+        ("raises", "n=4099", "peer.py:3: error: AssertionError: too many", "n=1000"),
+        ("wrong", "n=4099", "its results are wrong: ", "n=1000"),
+        ("ends", "n=1000", "it crashed: its process ended with exit code 3 (ends, peer.py:8)", "n=4099"),
+    ] {
+        expect_ratio(&judged, &peers, name)?;
+        let peer = named(&judged, &peers, name)?;
+        expect_part(&judged, peer, "2 of 3 workloads", &[(left_out, why)])?;
+        // With one timed workload left, the ratio is that workload's.
+        assert!(peer.workloads.is_empty(), "{compared}: {peer:?}");
+    }
+    let all = named(&judged, &peers, "all")?;
+    expect_part(&judged, all, "", &[])?;
+    let each: Vec<(&str, bool)> =
+        all.workloads.iter().map(|of| (&*of.name, of.ratio.value > 0.0 && of.us > Some(0.0))).collect();
+    assert_eq!(each, [("n=1000", true), ("n=4099", true)], "{}", judged.log);
+    Ok(())
+}
+
+/// One function for each type, of which one is missing.
+fn some_types() -> Result<(), Failed> {
+    let norm = "import numpy\ndef norm(x, gain, y, eps):\n    wide = x.astype(numpy.float64)\n    \
+                mean = numpy.mean(wide * wide, axis=1, keepdims=True)\n    \
+                y[...] = (wide / numpy.sqrt(mean + eps) * gain.astype(numpy.float64)).astype(y.dtype)\n";
+    let kernel = format!("{norm}rmsnorm_f32 = rmsnorm_f16 = rmsnorm_bf16 = norm\n");
+    let peer = format!("{norm}own_f32 = own_bf16 = norm\n");
+    let peers = [("some", "function = \"own_{T}\""), ("one", "function = \"norm\"")];
+    let folder = folder("rmsnorm", &kernel, &peers, &peer)?;
+    let (judged, peers) = beside(options(folder.path()))?;
+    for (name, part, left_out) in [
+        (
+            "some",
+            "4 of 6 workloads",
+            &[
+                ("rows=5 cols=257 T=f16", "there is no function own_f16: "),
+                ("rows=1 cols=1 T=f16", "there is no function own_f16: "),
+            ][..],
+        ),
+        ("one", "", &[]),
+    ] {
+        expect_ratio(&judged, &peers, name)?;
+        expect_part(&judged, named(&judged, &peers, name)?, part, left_out)?;
+    }
+    Ok(())
+}
+
+/// The timed workloads are all compared, and the other is named.
+fn only_a_held_out_workload_fails() -> Result<(), Failed> {
+    let peer = "def f(x, y, a, n):\n    assert n != 33\n    y[:] = x * a + 1\n";
+    let folder = folder("axpy", RIGHT, &[("f", "function = \"f\"")], peer)?;
+    let (judged, peers) = beside(options(folder.path()))?;
+    let peer = named(&judged, &peers, "f")?;
+    expect_part(&judged, peer, "2 of 3 workloads", &[("n=33", "peer.py:2: error: AssertionError")])?;
+    assert_eq!(peer.workloads.len(), 2, "{}", judged.log);
+    Ok(())
 }
 
 /// Peers that take too long end, and those after them are left out: a run that took too long would lose its verdict.
