@@ -70,7 +70,8 @@ fn a_measurement_times_the_peers_and_a_run_of_the_same_bytes_shows_its_figures()
     let measured = lab_with_cache(&lab, "measure --json").is(0).json();
     assert_eq!(names(&measured["peers"]), (vec!["other"], vec!["wrong"]));
     let [other, wrong] = [0, 1].map(|at| measured["peers"][at].clone());
-    assert!(wrong["failure"].as_str().unwrap().starts_with("its results are wrong"), "{wrong}");
+    let why = wrong["failure"].as_str().unwrap();
+    assert!(why.starts_with("its results are wrong: ") && why.ends_with(" (wrong.cu)"), "{wrong}");
     let hash = blake3::hash(lab.read("old/other.cu").as_bytes()).to_hex().to_string();
     assert_eq!(other["source"], json!({ "path": "old/other.cu", "hash": hash }));
     let record: Value = serde_json::from_str(&lab.read(".lab/runs/2/record.json")).unwrap();
@@ -82,6 +83,11 @@ fn a_measurement_times_the_peers_and_a_run_of_the_same_bytes_shows_its_figures()
     assert!(said.out.contains("× other, just now") && !said.out.contains("the incumbent:"), "{said:?}");
     let listed = lab_with_cache(&lab, "peers --json").is(0).json();
     assert_eq!((&listed["of_incumbent"], names(&listed["peers"]).0), (&json!(false), vec!["other"]));
+    assert_eq!(listed["peers"][1]["failure"], wrong["failure"]);
+    assert_eq!(
+        (&listed["peers"][0]["failure"], &run["last_peers"][1]["failure"]),
+        (&Value::Null, &wrong["failure"])
+    );
     // An edited kernel has no figure; that of the incumbent is named as such.
     lab.write("kernel.cu", KERNEL.to_owned() + "// tried\n");
     let run = lab_with_cache(&lab, "run").is(0);
@@ -156,4 +162,113 @@ fn the_first_peer_of_a_problem_is_added_by_a_command_and_runs_at_once() {
     assert!(refused.out.contains("problem.toml is not as in HEAD"), "{refused:?}");
     lab_with_cache(&lab, "rules -m peers").is(0);
     assert_eq!(lab.git("status --porcelain"), "");
+}
+
+#[test]
+fn why_no_peer_has_a_figure_is_listed_too() {
+    let lab = twice("[[peer]]\nname = \"wrong\"\nkernel = \"wrong.cu\"\n");
+    let none = lab_with_cache(&lab, "peers --json").is(0).json();
+    assert_eq!((&none["peers"][0]["failure"], &none["peers"][0]["measured"]), (&Value::Null, &Value::Null));
+    let measured = lab_with_cache(&lab, "measure --json").is(0).json();
+    let listed = lab_with_cache(&lab, "peers --json").is(0).json();
+    assert!(listed["peers"][0]["failure"].is_string(), "{listed}");
+    assert_eq!(listed["peers"][0]["failure"], measured["peers"][0]["failure"]);
+    assert_eq!((&listed["of_incumbent"], &listed["device"]), (&json!(false), &measured["device"]));
+    lab_with_cache(&lab, "peers").is(0).says("wrong  wrong.cu  not compared: its results are wrong");
+}
+
+#[test]
+fn no_peers_leaves_them_out() {
+    let lab = twice(PEERS);
+    let measured = lab_with_cache(&lab, "measure --no-peers --json").is(0).json();
+    assert_eq!(measured["peers"], json!([]));
+    let few = "bench --runs 1 --warm-up 0 --iterations 1 --trials 1 --no-peers --json";
+    let bench = lab_with_cache(&lab, few).is(0);
+    assert!(!bench.err.contains("timed beside"), "{bench:?}");
+    assert_eq!(bench.json()["peers"], json!([]));
+    // They can be timed later.
+    let later = lab_with_cache(&lab, "bench --resume --json").is(0);
+    assert_eq!(names(&later.json()["peers"]).0, ["other"]);
+    assert!(lab.lab("completions bash").is(0).out.contains("--no-peers"));
+}
+
+#[test]
+fn a_wrong_problem_is_refused_as_a_run_refuses_it() {
+    let lab = twice("[[peer]]\nname = \"a\"\nfunction = \"lambda\"\n");
+    let why = "problem.toml:23:12: error: peer 'a': function: 'lambda' is a word of Python, and no function can have this name";
+    let run = lab_with_cache(&lab, "run --json").is(64).json();
+    assert!(run["why"].as_str().unwrap().contains(why), "{run}");
+    for command in ["peers", "peers new", "rules", "rules -m x"] {
+        let said = lab.lab(command).is(64);
+        assert!(
+            said.err.contains(why) && !said.err.contains(&lab.path("").display().to_string()),
+            "{said:?}"
+        );
+        let said = lab.lab(&format!("{command} --json")).is(64).json();
+        assert!(said["error"].as_str().unwrap().ends_with(run["why"].as_str().unwrap()), "{said} {run}");
+    }
+    assert_eq!(lab.git("log --format=%s"), "twice\n");
+}
+
+/// The kernel is CUDA C++, and needs no trust. Its peer is Python, and does: trust belongs to the lab.toml, as for a kernel.py.
+#[test]
+fn a_peer_in_python_runs_in_a_trusted_folder_only() {
+    let lab = twice("[[peer]]\nname = \"eager\"\nfunction = \"eager\"\n");
+    let marker = lab.path("../it ran");
+    lab.write("peer.py", format!("open({marker:?}, 'w').close()\ndef eager(x, y):\n    y[:] = 2 * x\n"));
+    let skipped = |why: &str| {
+        let measured = lab_with_cache(&lab, "measure --json").is(0).json();
+        let failure = measured["peers"][0]["failure"].as_str().unwrap_or_default().to_owned();
+        assert!(failure.contains("look at peer.py, then `lab trust`"), "{why}: {measured}");
+        assert!(!marker.exists(), "{why}");
+    };
+    skipped("nobody trusts the folder");
+    let trusted = lab.lab("trust --json").is(0).json();
+    assert_eq!(trusted["peers"], json!(["peer.py"]));
+    let said = trusted["text"].as_str().unwrap();
+    assert!(
+        said.contains(
+            "A measurement also runs the peers in these Python files, with your rights:\n    peer.py"
+        ),
+        "{said}"
+    );
+    let before = lab.read("lab.toml");
+    lab.write("lab.toml", before.clone() + "narrow = 0.5\n");
+    skipped("another lab.toml");
+    lab.write("lab.toml", before);
+    // Whether it has a figure then depends on whether this machine's Python has NumPy.
+    let measured = lab_with_cache(&lab, "measure --json").is(0).json();
+    let why = measured["peers"][0]["failure"].as_str().unwrap_or_default();
+    assert!(!why.contains("lab trust"), "{measured}");
+    assert_eq!(marker.exists(), measured["peers"][0]["ratio"].is_object(), "{measured}");
+}
+
+#[test]
+fn a_peer_that_computes_some_workloads_is_compared_in_these() {
+    let lab = twice("[[peer]]\nname = \"small\"\nkernel = \"small.cu\"\n");
+    lab.write("small.cu", KERNEL.replace("{ y[", "{ if (n < 40) y["));
+    lab.write("kernel.cu", KERNEL.to_owned() + "// tried\n");
+    lab.git("add small.cu");
+    lab.git("commit -qm small small.cu");
+    let measured = lab_with_cache(&lab, "measure --json").is(0).json();
+    let peer = &measured["peers"][0];
+    assert_eq!(
+        (&peer["part"], peer["ratio"].is_object()),
+        (&json!({ "compared": 1, "of": 2 }), true),
+        "{measured}"
+    );
+    assert_eq!(peer["left_out"][0]["name"], "n=40");
+    let why = peer["left_out"][0]["why"].as_str().unwrap();
+    assert!(why.starts_with("its results are wrong: ") && why.ends_with(" (small.cu)"), "{peer}");
+    let listed = lab_with_cache(&lab, "peers").is(0);
+    assert!(listed.out.contains("×, 1 of 2 workloads, just now"), "{listed:?}");
+    lab_with_cache(&lab, "measure")
+        .is(0)
+        .says("× small, 1 of 2 workloads")
+        .says("    not n=40: its results are wrong");
+    lab_with_cache(&lab, "keep -m tried").is(0);
+    let message = lab.git("log -1 --format=%B");
+    assert!(message.contains("× small, 1 of 2 workloads\n"), "{message}");
+    let kept = lab_with_cache(&lab, "log --json").is(0).json();
+    assert_eq!(kept["experiments"][0]["peers"][0]["part"], peer["part"]);
 }

@@ -288,5 +288,7 @@ fn a_file_of_values_is_a_rule() {
     lab_with_cache(&lab, "run kernels/third").is(0);
     lab_with_cache(&lab, "keep kernels/third -m second").is(1).says("kernels/third/x.npy is not as in HEAD");
     fs::remove_file(lab.path("kernels/third/x.npy")).unwrap();
-    lab.lab("rules kernels/third").is(0).says("kernels/third/x.npy is in HEAD and not on disk\n");
+    let missing =
+        lab.lab("rules kernels/third").is(64).says("kernels/third/x.npy is in HEAD and not on disk\n");
+    assert!(missing.err.contains("kernels/third/problem.toml:"), "{missing:?}");
 }

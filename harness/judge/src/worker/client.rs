@@ -11,7 +11,7 @@ use lab_device::{DeviceInfo, POISONS, Submission};
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What a worker says of its device.
 pub(super) struct Opened {
@@ -73,6 +73,11 @@ impl Worker {
         }
     }
 
+    /// Gives the worker so long for all calls from now on together. `None` takes the limit back.
+    pub fn limit_altogether(&mut self, limit: Option<Duration>) {
+        self.link.deadline = limit.map(|limit| (Instant::now() + limit, limit));
+    }
+
     /// The device.
     pub fn info(&self) -> &DeviceInfo {
         &self.info
@@ -100,11 +105,17 @@ impl Worker {
 
     /// Loads an image, or a source if the worker is a Python process. Returns [`Stop::Build`] if the source cannot be executed.
     pub fn load(&mut self, image: &Path) -> Result<ModuleId, Stop> {
+        self.load_with(image, &[])
+    }
+
+    /// [`Worker::load`] of a source in Python whose functions have other names than the entries: pairs of an entry and its function.
+    pub fn load_with(&mut self, image: &Path, functions: &[(String, String)]) -> Result<ModuleId, Stop> {
         let image = match &mut self.images {
             Some(images) => images.add(image)?,
             None => image.to_owned(),
         };
-        match self.link.call(&WorkerRequest::Load { image }, Operation::Load, &[], 0)?.0 {
+        let request = WorkerRequest::Load { image, functions: functions.to_vec() };
+        match self.link.call(&request, Operation::Load, &[], 0)?.0 {
             WorkerReply::Module(module) => Ok(module),
             _ => Err(self.link.invalid_answer("no module")),
         }
@@ -124,7 +135,7 @@ impl Worker {
     pub fn require_entry(&mut self, module: ModuleId, entry: &str) -> Result<(), Stop> {
         match self.missing_entry(module, entry)? {
             None => Ok(()),
-            Some(_) if self.link.python.is_some() => Err(Stop::Build(missing_function(entry))),
+            Some(missing) if self.link.python.is_some() => Err(Stop::Build(missing_function(&missing))),
             Some(missing) => Err(Stop::Build(missing_text(entry, &missing))),
         }
     }

@@ -25,8 +25,10 @@ _MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 class Module:
     """A source file and the module that executing it made."""
 
-    def __init__(self, path, name, is_cpu):
+    def __init__(self, path, name, is_cpu, functions):
         self.path, self.shown, self.is_cpu = path, path.rpartition("/")[2], is_cpu
+        # The functions that stand for entries of other names.
+        self._functions = functions
         # The name in sys.modules. Two files of one name in one worker have different ones.
         self._name = name
         self._module = _ModuleType(name)
@@ -92,19 +94,25 @@ class Module:
         found = self.namespace.get(name)
         return Entry(name, found, self) if callable(found) and not is_kernel(found) else None
 
-    def entry(self, name):
-        """The function of this name; None if the module has none, or something else under the name. As it was when the source had
-        been executed."""
+    def name_of(self, entry):
+        """The name of the function that an entry calls: that of the entry, unless the judge named another."""
+        return self._functions.get(entry, entry)
+
+    def entry(self, entry):
+        """The function that this entry calls; None if the module has none of its name, or something else. As it was when the source
+        had been executed."""
+        name = self.name_of(entry)
         if name not in self._entries:
             self._entries[name] = self._entry(name)
         return self._entries[name]
 
-    def require(self, name, parameters):
-        """The function of this name. Raises Build with what the source must define."""
-        known = self.entry(name)
+    def require(self, entry, parameters):
+        """The function that this entry calls. Raises Build with what the source must define."""
+        known = self.entry(entry)
         if known is not None:
             return known
-        entry, found = name, self.namespace.get(name)
+        entry = self.name_of(entry)
+        found = self.namespace.get(entry)
         if is_kernel(found):
             text = (f"{entry} is a Triton kernel, and lab calls a Python function, which states the grid. Rename the "
                     f"kernel, and define `{definition(entry, parameters)}` with `kernel[grid](…)` in it")
@@ -127,12 +135,13 @@ class Modules:
         self._process, self._interpreter, self._watch, self._is_cpu = process, interpreter, watch, is_cpu
         self._modules = []
 
-    def load(self, path):
-        """Executes a file and returns its number."""
+    def load(self, path, functions=()):
+        """Executes a file and returns its number. `functions` are pairs: an entry, and the function that it calls."""
         number = len(self._modules)
         self._watch.allow(path)
-        stem = path.rpartition("/")[2].partition(".")[0]
-        module = Module(path, stem if number == 0 else f"{stem}_{number}", self._is_cpu)
+        # A file of the user's own may have the name of a package that it imports.
+        stem = "peer" if functions else path.rpartition("/")[2].partition(".")[0]
+        module = Module(path, stem if number == 0 else f"{stem}_{number}", self._is_cpu, dict(functions))
         module.execute(self._process, self._interpreter)
         self._modules.append(module)
         return number

@@ -103,7 +103,7 @@ class Worker:
         raise Lab("the device is open already")
 
     def _load(self, fields, body):
-        return {"Module": self._modules.load(fields["image"])}
+        return {"Module": self._modules.load(fields["image"], fields.get("functions", ()))}
 
     def _reload(self, fields, body):
         # What launches left beside their buffers is noted as a breach and restored.
@@ -113,8 +113,9 @@ class Worker:
         self._device.scrub()
 
     def _missing_entry(self, fields, body):
-        found = self._modules.get(fields["module"]).entry(fields["entry"])
-        return {"MissingEntry": None if found is not None else fields["entry"]}
+        module = self._modules.get(fields["module"])
+        found = module.entry(fields["entry"])
+        return {"MissingEntry": None if found is not None else module.name_of(fields["entry"])}
 
     def _allocate(self, fields, body):
         return {"Buffer": self._memory.allocate(fields["name"], fields["bytes"])}
