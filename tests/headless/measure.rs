@@ -1,7 +1,7 @@
 //! How speed is measured and reported: what the judge is asked for, what it is given as the incumbent, and
 //! what a record keeps of it. The judge is a script here, but where the story says that it is the real one.
 
-use crate::lab::{Lab, finish};
+use crate::lab::Lab;
 use lab_core::project::Project;
 use lab_core::run::Reason;
 use lab_core::run::record::Record;
@@ -108,12 +108,7 @@ fn lab_measure_is_a_run_that_can_be_kept() {
         std::fs::copy(from, lab.path(name)).unwrap();
     }
     lab.write("lab.toml", "device = \"cpu\"\n");
-    let with_cache = |args: &str| {
-        let mut command = lab.lab_command(args);
-        command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("headless-cache"));
-        finish(command.spawn().unwrap())
-    };
-    let output = with_cache("measure --json").is(0).json();
+    let output = lab.lab("measure --json").is(0).json();
     assert_eq!(output["outcome"], "pass");
     assert_eq!(output["measured"]["median"], output["throughput_sps"]);
     assert!(output["measured"]["speed"].is_null());

@@ -1,6 +1,9 @@
 //! A bench to work at: a git repository with a kernel and a small external harness, and the screen of
 //! `lab` in a pseudo terminal beside it. Nothing outside its temporary folder is touched.
 
+#[path = "../../harness/device/tests/support/headers.rs"]
+mod headers;
+
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
@@ -11,7 +14,7 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -187,9 +190,10 @@ impl Bench {
             ("GIT_CONFIG_NOSYSTEM", "1".into()),
             ("LAB_STATE_DIR", home.join("lab").into()),
         ];
-        for name in ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"] {
+        for name in ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"] {
             vars.push((name, home.clone().into()));
         }
+        vars.push(("XDG_CACHE_HOME", cache_home().into()));
         vars
     }
 
@@ -319,6 +323,16 @@ impl Bench {
             modes,
         }
     }
+}
+
+/// The folder of the cache that all tests share, as the repositories of a user do.
+fn cache_home() -> &'static Path {
+    static HOME: LazyLock<PathBuf> = LazyLock::new(|| {
+        let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache");
+        headers::share_with(&home.join("lab"));
+        home
+    });
+    &HOME
 }
 
 /// Lines 10 and 50 say `word`.
@@ -544,7 +558,7 @@ pub fn child(parent: &str, word: &str) -> String {
             [only] => return only.clone(),
             others => assert!(Instant::now() < deadline, "children of {parent} with '{word}': {others:?}"),
         }
-        std::thread::yield_now();
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 
