@@ -5,7 +5,6 @@ use crate::lab::{CommandOutput, Lab, finish, until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::fs;
-use std::path::Path;
 
 /// A harness whose n-th call runs `script` with `$n`.
 fn counting(lab: &Lab, script: &str) {
@@ -353,10 +352,7 @@ fn bytes_that_change_during_a_run_of_ones_own_harness_are_not_judged() {
 /// The problem of the 54 workloads, on the cpu device.
 fn decode54() -> Lab {
     let lab = Lab::empty();
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/problems/decode54");
-    for name in ["kernel.cu", "problem.toml", "reference.cu"] {
-        fs::copy(from.join(name), lab.path(name)).unwrap();
-    }
+    lab.copy_problem("tests/problems/decode54", "");
     lab.write("lab.toml", "device = \"cpu\"\n");
     lab
 }

@@ -7,11 +7,7 @@ use std::path::Path;
 /// A repository with rmsnorm in it, committed.
 pub fn rmsnorm() -> Lab {
     let lab = Lab::empty();
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels/rmsnorm");
-    fs::create_dir_all(lab.path("kernels/rmsnorm")).unwrap();
-    for name in ["kernel.cu", "problem.toml", "reference.cu"] {
-        fs::copy(from.join(name), lab.path("kernels/rmsnorm").join(name)).unwrap();
-    }
+    lab.copy_problem("kernels/rmsnorm", "kernels/rmsnorm");
     lab.write("lab.toml", "kernel = \"kernels/rmsnorm/kernel.cu\"\ndevice = \"cpu\"\ntime_limit_s = 300\n");
     lab.git("add -A");
     lab.git("commit -qm rmsnorm");
@@ -37,10 +33,7 @@ fn a_real_run_is_kept_in_the_ledger_of_the_emulated_device() {
     assert!(run["throughput_sps"].as_f64().unwrap() > 0.0);
     assert!(run["gates"].as_array().unwrap().len() >= 6);
     assert!(run["ratio"].is_null(), "there is no speed verdict on the cpu device");
-    lab.lab("keep -m 'a comment'")
-        .is(0)
-        .says("held-out inputs before the keep")
-        .says("y_mismatched: 0");
+    lab.lab("keep -m 'a comment'").is(0).says("held-out inputs before the keep").says("y_mismatched: 0");
     let record: serde_json::Value = serde_json::from_str(&lab.read(".lab/runs/1/record.json")).unwrap();
     assert_eq!(record["held_out"]["outcome"].as_str(), Some("pass"));
     assert_eq!(lab.git("show --name-only --format=%s HEAD"), format!("a comment\n\n{KERNEL}\n"));

@@ -2,7 +2,6 @@
 
 use crate::lab::Lab;
 use std::fs;
-use std::path::Path;
 use std::process::Stdio;
 
 /// A small WaveGRU whose kernel is right, committed; on the cpu device. Its cache is its own: another test's runs would change what
@@ -10,9 +9,7 @@ use std::process::Stdio;
 fn wavegru() -> Lab {
     let mut lab = Lab::empty();
     lab.use_own_cache();
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("harness/judge/tests/kernels/wavegru");
-    fs::copy(from.join("plain.cu"), lab.path("kernel.cu")).unwrap();
-    fs::copy(from.join("problem.toml"), lab.path("problem.toml")).unwrap();
+    lab.copy_problem("harness/judge/tests/kernels/wavegru", "");
     lab.write("lab.toml", "device = \"cpu\"\n");
     lab.git("add -A");
     lab.git("commit -qm plain");
@@ -85,10 +82,7 @@ fn a_kernel_that_is_right_for_the_pool_only_is_refused_by_the_gate() {
     edit(&lab, "constexpr int THREADS = 128;", "constexpr int THREADS = 64;");
     lab.lab("run").is(0);
     // A check was failed, so one draw is not enough for this kernel any more.
-    lab.lab("keep -m 'two warps'")
-        .is(0)
-        .says("keep run 3")
-        .says("passed on held-out inputs: 8 sealed runs");
+    lab.lab("keep -m 'two warps'").is(0).says("keep run 3").says("passed on held-out inputs: 8 sealed runs");
     assert_eq!(record(&lab, 3)["held_out"]["sealed_runs"].as_u64(), Some(8));
     assert_eq!(record(&lab, 3)["held_out"]["outcome"].as_str(), Some("pass"));
     assert_eq!(lab.git("log -1 --format=%s"), "two warps\n");

@@ -3,19 +3,14 @@
 use crate::lab::{Lab, finish, until};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A problem for the cpu device, and a compiler that writes a temporary file and never ends where `hangs_at` stands among its
 /// arguments.
 fn lab_with_a_slow_compiler(hangs_at: &str) -> Lab {
     let mut lab = Lab::empty();
     lab.use_own_cache();
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("harness/judge/tests/kernels/tensor");
-    for (name, to) in
-        [("plain.cu", "kernel.cu"), ("problem.toml", "problem.toml"), ("reference.cu", "reference.cu")]
-    {
-        fs::copy(from.join(name), lab.path(to)).unwrap();
-    }
+    lab.copy_problem("harness/judge/tests/kernels/tensor", "");
     lab.write("lab.toml", "device = \"cpu\"\n");
     lab.git("add -A");
     lab.git("commit -qm start");
@@ -28,7 +23,8 @@ fn lab_with_a_slow_compiler(hangs_at: &str) -> Lab {
 
 /// The files and folders below the cache folder, without images and headers that are complete and the locks of the parents.
 fn left(lab: &Lab) -> Vec<PathBuf> {
-    let files = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let files =
+        |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let below = |name: &str| files(lab.cache().join(name));
     let mut left: Vec<PathBuf> = below("private").chain(below("snapshots")).collect();
     left.retain(|path| path.is_dir());

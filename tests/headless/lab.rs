@@ -88,6 +88,17 @@ impl Lab {
         lab
     }
 
+    /// Copies a problem of the lab's own repository, its kernel as `kernel.cu`, into a folder of this one.
+    pub fn copy_problem(&self, from: &str, to: &str) {
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join(from);
+        fs::create_dir_all(self.path(to)).unwrap();
+        // Among the test kernels it is plain.cu; wavegru has no reference.cu.
+        let names = ["kernel.cu", "plain.cu", "problem.toml", "reference.cu"];
+        for name in names.into_iter().filter(|name| from.join(name).is_file()) {
+            fs::copy(from.join(name), self.path(to).join(name.replace("plain", "kernel"))).unwrap();
+        }
+    }
+
     /// The harness passes, with this throughput.
     pub fn passing(&self, throughput: f64) {
         let us = 1e6 / throughput;

@@ -53,6 +53,7 @@ mod stranger;
 mod theme;
 mod trailers;
 mod trust;
+mod twice;
 mod undo;
 mod watch;
 mod when;

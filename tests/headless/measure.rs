@@ -8,7 +8,6 @@ use lab_core::run::record::Record;
 use lab_core::runner::execute::execute;
 use lab_core::runner::process::Control;
 use lab_core::runner::spec::RunSpec;
-use std::path::Path;
 
 /// Says what it was asked, shows the incumbent that it was given, and passes.
 const JUDGE: &str = r#"
@@ -103,10 +102,7 @@ fn the_cpu_device_is_given_no_incumbent() {
 #[test]
 fn lab_measure_is_a_run_that_can_be_kept() {
     let lab = Lab::empty();
-    for name in ["kernel.cu", "problem.toml", "reference.cu"] {
-        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels/rmsnorm").join(name);
-        std::fs::copy(from, lab.path(name)).unwrap();
-    }
+    lab.copy_problem("kernels/rmsnorm", "");
     lab.write("lab.toml", "device = \"cpu\"\n");
     let output = lab.lab("measure --json").is(0).json();
     assert_eq!(output["outcome"], "pass");

@@ -2,49 +2,23 @@
 //! the emulated device.
 
 use crate::lab::Lab;
+use crate::twice::{self, KERNEL};
 use serde_json::{Value, json};
 
-const PROBLEM: &str = r#"entry = "twice"
-dims = ["n"]
-[[tensor]]
-name = "x"
-role = "in"
-type = "f32"
-shape = ["n"]
-values = { normal = {} }
-[[tensor]]
-name = "y"
-role = "out"
-type = "f32"
-shape = ["n"]
-[tolerance.f32]
-[objective]
-samples = "n"
-[[workload]]
-dims = { n = 30 }
-[[workload]]
-dims = { n = 40 }
-"#;
+const WORKLOADS: &str = "[[workload]]\ndims = { n = 30 }\n[[workload]]\ndims = { n = 40 }\n";
 
 const PEERS: &str = "[[peer]]\nname = \"other\"\nkernel = \"old/other.cu\"\n[[peer]]\nname = \"wrong\"\nkernel = \"wrong.cu\"\n";
 
-const KERNEL: &str = r#"#include "lab.h"
-extern "C" __global__ void twice(const float* x, float* y, int n) { y[threadIdx.x] = 2.0f * x[threadIdx.x]; }
-LAB_LAUNCH(twice) { launch.block[0] = dims.n; }
-"#;
+fn problem() -> String {
+    twice::problem(WORKLOADS)
+}
 
 fn twice(peers: &str) -> Lab {
-    let lab = Lab::empty();
-    lab.write("problem.toml", PROBLEM.to_owned() + peers);
-    lab.write("reference.cu", KERNEL);
-    lab.write("kernel.cu", KERNEL);
-    std::fs::create_dir(lab.path("old")).unwrap();
-    lab.write("old/other.cu", KERNEL.to_owned() + "// the other\n");
-    lab.write("wrong.cu", KERNEL.replace("2.0f", "3.0f"));
-    lab.write("lab.toml", "kernel = \"kernel.cu\"\ndevice = \"cpu\"\ntime_limit_s = 300\n[measure]\ntrials = 1\niterations = 2\n");
-    lab.git("add -A");
-    lab.git("commit -qm twice");
-    lab
+    let others = [
+        ("old/other.cu", KERNEL.to_owned() + "// the other\n"),
+        ("wrong.cu", KERNEL.replace("2.0f", "3.0f")),
+    ];
+    twice::repository(&(problem() + peers), &others)
 }
 
 /// The names of peers with a ratio, and those without.
@@ -87,7 +61,7 @@ fn a_measurement_times_the_peers_and_a_run_of_the_same_bytes_shows_its_figures()
     assert!(run.out.contains("  the incumbent: ") && run.out.contains("× other, just now"), "{run:?}");
     assert_eq!(lab.lab("peers --json").is(0).json()["of_incumbent"], true);
     // Other rules make another figure.
-    lab.write("problem.toml", PROBLEM.replace("30", "31") + PEERS);
+    lab.write("problem.toml", problem().replace("30", "31") + PEERS);
     let run = lab.lab("run").is(0);
     assert!(!run.out.contains("× other"), "{run:?}");
 }
@@ -145,7 +119,7 @@ fn the_first_peer_of_a_problem_is_added_by_a_command_and_runs_at_once() {
     lab.lab("peers").is(0).says("kernel.cu has no peers: `lab peers new` adds the first");
     let added = lab.lab("peers new").is(0);
     assert!(added.out.contains("`lab rules -m TEXT` commits them"), "{added:?}");
-    assert!(lab.read("problem.toml").starts_with(PROBLEM), "the rest of the file is as it was");
+    assert!(lab.read("problem.toml").starts_with(&problem()), "the rest of the file is as it was");
     let measured = lab.lab("measure --json").is(0).json();
     assert_eq!(names(&measured["peers"]), (vec!["reference"], vec![]));
     let again = lab.lab("peers new --json").is(1).json();

@@ -1,26 +1,10 @@
 //! Workloads that a save leaves to `lab measure` and to the check before a keep: who judges what, and who says so.
 
 use crate::lab::Lab;
+use crate::twice::{self, KERNEL};
 use serde_json::{Value, json};
 
-const PROBLEM: &str = r#"entry = "twice"
-dims = ["n"]
-[[tensor]]
-name = "x"
-role = "in"
-type = "f32"
-shape = ["n"]
-values = { normal = {} }
-planted = true
-[[tensor]]
-name = "y"
-role = "out"
-type = "f32"
-shape = ["n"]
-[tolerance.f32]
-[objective]
-samples = "n"
-[[workload]]
+const WORKLOADS: &str = r#"[[workload]]
 dims = { n = 30 }
 [[workload]]
 dims = { n = 40 }
@@ -30,20 +14,8 @@ dims = { n = 50 }
 when = "keep"
 "#;
 
-const KERNEL: &str = r#"#include "lab.h"
-extern "C" __global__ void twice(const float* x, float* y, int n) { y[threadIdx.x] = 2.0f * x[threadIdx.x]; }
-LAB_LAUNCH(twice) { launch.block[0] = dims.n; }
-"#;
-
 fn twice() -> Lab {
-    let lab = Lab::empty();
-    lab.write("problem.toml", PROBLEM);
-    lab.write("reference.cu", KERNEL);
-    lab.write("kernel.cu", KERNEL);
-    lab.write("lab.toml", "kernel = \"kernel.cu\"\ndevice = \"cpu\"\ntime_limit_s = 300\n[measure]\ntrials = 1\niterations = 2\n");
-    lab.git("add -A");
-    lab.git("commit -qm twice");
-    lab
+    twice::repository(&twice::problem(WORKLOADS), &[])
 }
 
 fn judged(judged: usize, when: &str) -> Value {
