@@ -8,7 +8,7 @@ use super::objective::{Amounts, Figure};
 use super::outcomes::{CaseOutcome, CaseOutcomes};
 use super::resident::{AcceptedOutputs, Resident, TimedCases};
 use super::spec::{Case, ProblemSpec, TensorRole};
-use super::tally::{GateTally, LaunchOf};
+use super::tally::{ComparedOutputs, GateTally, LaunchOf};
 use super::turn_order::{draw_sets, shuffle};
 use crate::measure::{self, TimingSummary};
 use crate::outcome::{Correctness, Stop};
@@ -137,7 +137,8 @@ impl TensorTiming {
             let how = format!("timed launch in turn {}", self.turns);
             let case = &self.spec.cases[*index];
             let launched = LaunchOf { case, how: &how, planted: &drawn.planted[*set] };
-            if self.tally.compare(&self.spec, launched, &got, &drawn.expected[*set], out)? {
+            let compared = ComparedOutputs::of(case, &got, &drawn.expected[*set]);
+            if self.tally.add(&self.spec, launched, compared, out)? {
                 self.accepted.insert(at, *set, digests);
             } else {
                 self.outcomes.set(at, CaseOutcome::Fail);
