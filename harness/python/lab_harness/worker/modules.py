@@ -1,17 +1,19 @@
 """The source files that the judge asks to load: each is executed as a module, and again for each reload."""
 
+import difflib
 import os
 import sys
 import types
 
-from .calling import definition, described
+from .calling import definition, described, line_of
 from .compiled import empty
 from .devices.triton_kernels import is_kernel
 from .failures import Build, Lab, at_line, explain
 
 # Bound here, so that a kernel that patches `builtins` does not change how the next module is loaded.
 _open, _compile, _exec = open, compile, exec
-_ModuleType, _modules, _basename = types.ModuleType, sys.modules, os.path.basename
+_ModuleType, _FunctionType, _modules, _basename = types.ModuleType, types.FunctionType, sys.modules, os.path.basename
+_close_matches = difflib.get_close_matches
 
 
 class Module:
@@ -66,10 +68,18 @@ class Module:
             raise Build(at_line(self.shown, 0, text))
         if callable(found):
             return found
+        line, there = self._nearest(entry) if found is None else (0, "")
         what = "there is no function" if found is None else f"{type(found).__name__} is no function:"
-        text = (f"{what} {entry}: {self.shown} must define `{definition(entry, parameters)}`, which writes into its "
+        text = (f"{what} {entry}{there}: {self.shown} must define `{definition(entry, parameters)}`, which writes into its "
                 f"outputs and returns None. The parameters are: {described(parameters)}")
-        raise Build(at_line(self.shown, 0, text))
+        raise Build(at_line(self.shown, line, text))
+
+    def _nearest(self, entry):
+        """The line of the function of this source whose name is most like this one, and words that name it; else 0 and no words."""
+        own = {name: line_of(value) for name, value in self.namespace.items()
+               if type(value) is _FunctionType and value.__code__.co_filename == self.path}
+        near = _close_matches(entry, own, 1) or (list(own) if len(own) == 1 else [])
+        return (own[near[0]], f" (line {own[near[0]]} defines {near[0]})") if near else (0, "")
 
 
 class Modules:

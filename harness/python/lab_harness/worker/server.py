@@ -101,8 +101,11 @@ class Worker:
         self._device.scrub()
 
     def _missing_entry(self, fields, body):
-        found = self._modules.get(fields["module"]).function(fields["entry"])
-        return {"MissingEntry": None if found is not None else fields["entry"]}
+        module, entry, parameters = self._modules.get(fields["module"]), fields["entry"], fields.get("parameters")
+        if parameters:
+            # A launch would find it as well, later.
+            calling.bind(module, module.require(entry, parameters), entry, parameters, parameters)
+        return {"MissingEntry": None if module.function(entry) is not None else entry}
 
     def _allocate(self, fields, body):
         return {"Buffer": self._memory.allocate(fields["name"], fields["bytes"])}

@@ -129,6 +129,10 @@ impl Problem for TensorProblem {
         self.spec.entries().into_iter().map(str::to_owned).collect()
     }
 
+    fn require_entries(&self, worker: &mut Worker, module: ModuleId) -> Result<(), Stop> {
+        parameters::require_entries(&self.spec, worker, module)
+    }
+
     fn use_graph(&mut self, graph: bool) {
         self.spec = Rc::new(ProblemSpec { graph, ..(*self.spec).clone() });
     }
@@ -234,9 +238,7 @@ impl Problem for TensorProblem {
         worker: &mut Worker,
         module: ModuleId,
     ) -> Result<Correctness, Stop> {
-        for entry in self.spec.entries() {
-            worker.require_entry(module, entry)?;
-        }
+        self.require_entries(worker, module)?;
         // Without this line the measure is throughput_sps, as lab.toml has it.
         if self.spec.objective.figure != Figure::Samples {
             cx.out.line("objective", self.spec.objective.figure.key())?;
@@ -255,9 +257,7 @@ impl Problem for TensorProblem {
         module: ModuleId,
         place: WorkerRole,
     ) -> Result<Box<dyn Timed>, Stop> {
-        for entry in self.spec.entries() {
-            worker.require_entry(module, entry)?;
-        }
+        self.require_entries(worker, module)?;
         let resident = match place {
             WorkerRole::Verified => self.resident(cx, worker)?,
             WorkerRole::Fresh(_) | WorkerRole::Incumbent => {
@@ -294,9 +294,7 @@ impl Problem for TensorProblem {
         worker: &mut Worker,
         module: ModuleId,
     ) -> Result<(), Stop> {
-        for entry in self.spec.entries() {
-            worker.require_entry(module, entry)?;
-        }
+        self.require_entries(worker, module)?;
         for index in &self.chosen {
             let case = &self.spec.cases[*index];
             let sets = [case_data::first_set(&self.spec, case, cx.device, cx.seed)];
