@@ -147,6 +147,14 @@ impl Project {
         })
     }
 
+    /// The script in Python that lab.toml names as the harness, relative to lab.toml.
+    pub fn harness_script(&self) -> Option<&str> {
+        match self.config.harness.as_ref()? {
+            Harness::Python { python } => Some(python),
+            Harness::Command(_) => None,
+        }
+    }
+
     /// Whether lab.toml names a harness of the user's own.
     pub fn external(&self) -> bool {
         self.config.harness.is_some()
