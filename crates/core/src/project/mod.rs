@@ -5,6 +5,7 @@ pub mod kernel_file;
 pub mod kernels;
 pub mod new_problem;
 pub mod python;
+mod python_request;
 pub mod screen_lock;
 pub mod trust;
 mod work_tree;
