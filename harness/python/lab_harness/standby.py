@@ -2,7 +2,7 @@
 
     python -m lab_harness.standby SOCKET
 
-Imports NumPy, ml_dtypes, PyTorch and Triton where they are, opens no device, listens on the unix socket SOCKET (in a folder
+Imports NumPy, ml_dtypes, PyTorch and Triton where they are, lets Triton compile once, opens no device, listens on the unix socket SOCKET (in a folder
 that only the user can enter), and writes one line to stdout: `{"ready": {"numpy": "2.3.1", …}}`. It ends with its parent, on
 SIGTERM, and when its stdin, if that is a pipe or a socket, is closed. With it end all workers.
 
@@ -38,7 +38,7 @@ from . import descendants
 from .worker import process
 
 # What is imported. Each takes a part of a second to seconds, and opens no device.
-PACKAGES = ("numpy", "ml_dtypes", "torch", "torch.nn.functional", "triton", "triton.language")
+PACKAGES = ("numpy", "ml_dtypes", "torch", "torch.nn.functional", "triton", "triton.language", "triton.compiler")
 # Runs at one time. A judge has a worker for the candidate, one for the incumbent and one for a reference.
 MOST_RUNS = 16
 # Longest message of a judge, in bytes.
@@ -56,6 +56,7 @@ def main(args):
     # PYTHONPATH names the package; the folder where lab was started must not add modules.
     process.leave_the_start_folder()
     versions = import_packages(PACKAGES)
+    warm_up_triton(versions)
     # Also the worker's own modules: a child has nothing left to import.
     importlib.import_module("lab_harness.worker.server")
     for name in ("cpu", "cuda"):
@@ -86,6 +87,16 @@ def import_packages(names):
         if "." not in name:
             versions[name] = str(getattr(module, "__version__", "unknown"))
     return versions
+
+
+def warm_up_triton(versions):
+    """Lets Triton do ahead what comes before a first compilation. A failure is reported by the first kernel that meets it."""
+    if "triton" not in versions:
+        return
+    try:
+        importlib.import_module("lab_harness.triton_warm_up").warm_up()
+    except Exception as error:  # noqa: B902: kernels that do not use Triton need nothing of this
+        print(f"lab_harness.standby: Triton cannot compile: {type(error).__name__}: {error}", file=sys.stderr)
 
 
 def listen(path):

@@ -318,5 +318,17 @@ def f(x, y):
         self.assertEqual(self.launch(), X)
 
 
+class Packages(WorkerCase):
+    def test_a_package_that_adds_an_audit_hook_when_it_is_imported_may_be_imported(self):
+        with tempfile.TemporaryDirectory(prefix="lab-test-") as folder:
+            with open(os.path.join(folder, "filelock.py"), "w", encoding="utf-8") as file:
+                file.write("import sys\nsys.addaudithook(lambda event, args: None)\n")
+            self.worker.kill()
+            self.worker = judge.Worker(environment={"PYTHONPATH": f"{judge.PACKAGE}:{folder}"})
+            self.addCleanup(self.worker.kill)
+            self.load("def f(x, y):\n    import filelock\n    y[...] = x\n")
+            self.assertEqual(self.launch(), X)
+
+
 if __name__ == "__main__":
     unittest.main()

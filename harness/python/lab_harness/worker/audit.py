@@ -4,6 +4,7 @@ Python calls an audit hook for each file, import and program that its own functi
 does not see what native code opens.
 """
 
+import importlib
 import os
 import sys
 
@@ -16,6 +17,9 @@ _EVENTS = frozenset(["sys.addaudithook", "open", "import", "os.listdir", "os.sca
 # Environment variables that name folders in which libraries keep what they make. The folders may lie below .lab.
 _CACHES = ("TRITON_CACHE_DIR", "TRITON_HOME", "TORCHINDUCTOR_CACHE_DIR", "CUDA_CACHE_PATH", "CUPY_CACHE_DIR", "TMPDIR",
            "TORCH_EXTENSIONS_DIR", "XDG_CACHE_HOME", "MPLCONFIGDIR")
+
+# Packages that add an audit hook when they are imported: torch.compile and other libraries import them for a kernel.
+_WITH_HOOKS = ("filelock",)
 
 _abspath, _fsdecode, _fspath = os.path.abspath, os.fsdecode, os.fspath
 _PathLike = os.PathLike
@@ -38,6 +42,11 @@ class Watch:
 
     def start(self):
         """Adds the hook to the interpreter."""
+        for name in _WITH_HOOKS:
+            try:
+                importlib.import_module(name)
+            except ImportError:
+                pass
         sys.addaudithook(self._hook)
         self._is_noting = True
 

@@ -9,7 +9,7 @@ use super::outcomes::{CaseOutcome, CaseOutcomes};
 use super::parameters::require_entries;
 use super::resident::{AcceptedOutputs, Resident, TimedCases};
 use super::spec::{Case, ProblemSpec, TensorRole};
-use super::tally::{GateTally, LaunchOf};
+use super::tally::{ComparedOutputs, GateTally, LaunchOf};
 use super::turn_order::{draw_sets, shuffle};
 use crate::measure::{self, TimingSummary};
 use crate::outcome::{Correctness, Stop};
@@ -138,7 +138,8 @@ impl TensorTiming {
             let how = format!("timed launch in turn {}", self.turns);
             let case = &self.spec.cases[*index];
             let launched = LaunchOf { case, how: &how, planted: &drawn.planted[*set] };
-            if self.tally.compare(&self.spec, launched, &got, &drawn.expected[*set], out)? {
+            let compared = ComparedOutputs::of(case, &got, &drawn.expected[*set]);
+            if self.tally.add(&self.spec, launched, compared, out)? {
                 self.accepted.insert(at, *set, digests);
             } else {
                 self.outcomes.set(at, CaseOutcome::Fail);
