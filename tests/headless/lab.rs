@@ -111,7 +111,8 @@ impl Lab {
     }
 
     pub fn harness(&self, script: &str) {
-        self.write("harness.py", format!("{script}\n"));
+        // With the mark of a script that `uv run` runs, so `lab init` writes that command.
+        self.write("harness.py", format!("# /// script\n# ///\n{script}\n"));
     }
 
     pub fn path(&self, name: &str) -> PathBuf {

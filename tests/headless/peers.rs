@@ -140,27 +140,27 @@ fn the_first_peer_of_a_problem_is_added_by_a_command_and_runs_at_once() {
 #[test]
 fn why_no_peer_has_a_figure_is_listed_too() {
     let lab = twice("[[peer]]\nname = \"wrong\"\nkernel = \"wrong.cu\"\n");
-    let none = lab_with_cache(&lab, "peers --json").is(0).json();
+    let none = lab.lab("peers --json").is(0).json();
     assert_eq!((&none["peers"][0]["failure"], &none["peers"][0]["measured"]), (&Value::Null, &Value::Null));
-    let measured = lab_with_cache(&lab, "measure --json").is(0).json();
-    let listed = lab_with_cache(&lab, "peers --json").is(0).json();
+    let measured = lab.lab("measure --json").is(0).json();
+    let listed = lab.lab("peers --json").is(0).json();
     assert!(listed["peers"][0]["failure"].is_string(), "{listed}");
     assert_eq!(listed["peers"][0]["failure"], measured["peers"][0]["failure"]);
     assert_eq!((&listed["of_incumbent"], &listed["device"]), (&json!(false), &measured["device"]));
-    lab_with_cache(&lab, "peers").is(0).says("wrong  wrong.cu  not compared: its results are wrong");
+    lab.lab("peers").is(0).says("wrong  wrong.cu  not compared: its results are wrong");
 }
 
 #[test]
 fn no_peers_leaves_them_out() {
     let lab = twice(PEERS);
-    let measured = lab_with_cache(&lab, "measure --no-peers --json").is(0).json();
+    let measured = lab.lab("measure --no-peers --json").is(0).json();
     assert_eq!(measured["peers"], json!([]));
     let few = "bench --runs 1 --warm-up 0 --iterations 1 --trials 1 --no-peers --json";
-    let bench = lab_with_cache(&lab, few).is(0);
+    let bench = lab.lab(few).is(0);
     assert!(!bench.err.contains("timed beside"), "{bench:?}");
     assert_eq!(bench.json()["peers"], json!([]));
     // They can be timed later.
-    let later = lab_with_cache(&lab, "bench --resume --json").is(0);
+    let later = lab.lab("bench --resume --json").is(0);
     assert_eq!(names(&later.json()["peers"]).0, ["other"]);
     assert!(lab.lab("completions bash").is(0).out.contains("--no-peers"));
 }
@@ -169,7 +169,7 @@ fn no_peers_leaves_them_out() {
 fn a_wrong_problem_is_refused_as_a_run_refuses_it() {
     let lab = twice("[[peer]]\nname = \"a\"\nfunction = \"lambda\"\n");
     let why = "problem.toml:23:12: error: peer 'a': function: 'lambda' is a word of Python, and no function can have this name";
-    let run = lab_with_cache(&lab, "run --json").is(64).json();
+    let run = lab.lab("run --json").is(64).json();
     assert!(run["why"].as_str().unwrap().contains(why), "{run}");
     for command in ["peers", "peers new", "rules", "rules -m x"] {
         let said = lab.lab(command).is(64);
@@ -190,7 +190,7 @@ fn a_peer_in_python_runs_in_a_trusted_folder_only() {
     let marker = lab.path("../it ran");
     lab.write("peer.py", format!("open({marker:?}, 'w').close()\ndef eager(x, y):\n    y[:] = 2 * x\n"));
     let skipped = |why: &str| {
-        let measured = lab_with_cache(&lab, "measure --json").is(0).json();
+        let measured = lab.lab("measure --json").is(0).json();
         let failure = measured["peers"][0]["failure"].as_str().unwrap_or_default().to_owned();
         assert!(failure.contains("look at peer.py, then `lab trust`"), "{why}: {measured}");
         assert!(!marker.exists(), "{why}");
@@ -210,7 +210,7 @@ fn a_peer_in_python_runs_in_a_trusted_folder_only() {
     skipped("another lab.toml");
     lab.write("lab.toml", before);
     // Whether it has a figure then depends on whether this machine's Python has NumPy.
-    let measured = lab_with_cache(&lab, "measure --json").is(0).json();
+    let measured = lab.lab("measure --json").is(0).json();
     let why = measured["peers"][0]["failure"].as_str().unwrap_or_default();
     assert!(!why.contains("lab trust"), "{measured}");
     assert_eq!(marker.exists(), measured["peers"][0]["ratio"].is_object(), "{measured}");
@@ -223,7 +223,7 @@ fn a_peer_that_computes_some_workloads_is_compared_in_these() {
     lab.write("kernel.cu", KERNEL.to_owned() + "// tried\n");
     lab.git("add small.cu");
     lab.git("commit -qm small small.cu");
-    let measured = lab_with_cache(&lab, "measure --json").is(0).json();
+    let measured = lab.lab("measure --json").is(0).json();
     let peer = &measured["peers"][0];
     assert_eq!(
         (&peer["part"], peer["ratio"].is_object()),
@@ -233,15 +233,12 @@ fn a_peer_that_computes_some_workloads_is_compared_in_these() {
     assert_eq!(peer["left_out"][0]["name"], "n=40");
     let why = peer["left_out"][0]["why"].as_str().unwrap();
     assert!(why.starts_with("its results are wrong: ") && why.ends_with(" (small.cu)"), "{peer}");
-    let listed = lab_with_cache(&lab, "peers").is(0);
+    let listed = lab.lab("peers").is(0);
     assert!(listed.out.contains("×, 1 of 2 workloads, just now"), "{listed:?}");
-    lab_with_cache(&lab, "measure")
-        .is(0)
-        .says("× small, 1 of 2 workloads")
-        .says("    not n=40: its results are wrong");
-    lab_with_cache(&lab, "keep -m tried").is(0);
+    lab.lab("measure").is(0).says("× small, 1 of 2 workloads").says("    not n=40: its results are wrong");
+    lab.lab("keep -m tried").is(0);
     let message = lab.git("log -1 --format=%B");
     assert!(message.contains("× small, 1 of 2 workloads\n"), "{message}");
-    let kept = lab_with_cache(&lab, "log --json").is(0).json();
+    let kept = lab.lab("log --json").is(0).json();
     assert_eq!(kept["experiments"][0]["peers"][0]["part"], peer["part"]);
 }

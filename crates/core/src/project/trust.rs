@@ -10,8 +10,11 @@
 
 #![allow(clippy::disallowed_methods, reason = "the state folder is the user's own")]
 
+pub use super::python_request::PythonRequest;
+
+use super::python_request::interpreter_in_words;
 use crate::config::{self, Config, Harness};
-use crate::project::python::{self, Interpreter, NamedBy};
+use crate::project::python::{self, Interpreter};
 use crate::project::{Project, compile_paths};
 use anyhow::{Context, Result, bail};
 use etcetera::{AppStrategy, AppStrategyArgs};
@@ -49,21 +52,6 @@ pub struct TrustRequest {
     config: Option<(PathBuf, PathBuf)>,
 }
 
-/// Python that a user is asked to trust. Nothing confines it, on no device.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PythonRequest {
-    /// The kernel, or the reference that judges it, relative to the work tree.
-    pub source: String,
-    pub interpreter: Interpreter,
-}
-
-impl PythonRequest {
-    fn of(project: &Project) -> Option<PythonRequest> {
-        let source = python::source(project)?;
-        Some(PythonRequest { source, interpreter: Interpreter::of(project) })
-    }
-}
-
 /// Peers in Python, which run with the user's rights whatever the kernel's language is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeersRequest {
@@ -79,15 +67,8 @@ impl PeersRequest {
     }
 }
 
-/// The interpreter with what is to be known about it, as the subject of a sentence.
-fn in_words(interpreter: &Interpreter) -> &'static str {
-    match (interpreter.is_inside, interpreter.named_by) {
-        (true, _) => "The interpreter is a program of this folder:",
-        (false, NamedBy::Environment) => "The interpreter is the one that LAB_PYTHON names:",
-        (false, NamedBy::Config) => "The interpreter is the one that lab.toml names:",
-        (false, NamedBy::Path) => "The interpreter is python3 on your PATH:",
-    }
-}
+/// Most sources that a request lists.
+const LISTED: usize = 20;
 
 /// The name of the file that stands for the trust in a folder and in its lab.toml with one content.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -152,6 +133,12 @@ impl TrustRequest {
         }
     }
 
+    /// [`TrustRequest::of`] for a user who names no kernel: it lists the Python of every kernel that the trust is about.
+    pub fn of_folder(project: &Project) -> TrustRequest {
+        let python = PythonRequest::of_all(project);
+        TrustRequest { python, ..TrustRequest::of(project, None) }
+    }
+
     /// What is not trusted yet, as the subject of a sentence.
     pub fn subject(&self) -> &'static str {
         if self.command.is_some() { "the harness command" } else { "this folder" }
@@ -167,15 +154,22 @@ impl TrustRequest {
             lines.extend(numbered(command).into_iter().map(TrustLine::Literal));
             lines.push(sentence("It runs with your rights at every save."));
             if let Some(python) = &self.python {
-                lines.push(sentence(in_words(&python.interpreter)));
+                lines.push(sentence(interpreter_in_words(&python.interpreter)));
                 lines.push(path(&python.interpreter.program));
             }
         }
         if let (None, Some(python)) = (&self.command, &self.python) {
             lines.push(sentence("wants to run Python that you have not trusted yet:"));
             lines.push(path(Path::new(&python.source)));
-            lines.push(sentence("It runs with your rights at every save: nothing keeps it from your files."));
-            lines.push(sentence(in_words(&python.interpreter)));
+            lines.extend(python.others.iter().take(LISTED).map(|source| path(Path::new(source))));
+            if let Some(more) = python.others.len().checked_sub(LISTED).filter(|more| *more > 0) {
+                lines.push(TrustLine::Sentence(format!("and {more} more.")));
+            }
+            lines.push(sentence(match python.others.is_empty() {
+                true => "It runs with your rights at every save: nothing keeps it from your files.",
+                false => "They run with your rights at every save: nothing keeps them from your files.",
+            }));
+            lines.push(sentence(interpreter_in_words(&python.interpreter)));
             lines.push(path(&python.interpreter.program));
         }
         if let Some(peers) = &self.peers {
@@ -183,7 +177,7 @@ impl TrustRequest {
                 .push(sentence("A measurement also runs the peers in these Python files, with your rights:"));
             lines.extend(peers.sources.iter().map(|source| path(Path::new(source))));
             if self.python.is_none() {
-                lines.push(sentence(in_words(&peers.interpreter)));
+                lines.push(sentence(interpreter_in_words(&peers.interpreter)));
                 lines.push(path(&peers.interpreter.program));
             }
         }
@@ -353,6 +347,7 @@ pub fn state_folder() -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::project::python::{Interpreter, NamedBy};
 
     fn request(command: &str) -> TrustRequest {
         let mark = TrustMark::of_folder(Path::new("/clone"));
@@ -385,7 +380,7 @@ mod tests {
             named_by: NamedBy::Config,
             is_inside: true,
         };
-        let python = PythonRequest { source: "k/kernel.py".into(), interpreter };
+        let python = PythonRequest { source: "k/kernel.py".into(), others: Vec::new(), interpreter };
         let mut asked = TrustRequest::new("/clone".into(), TrustMark::of_folder(Path::new("/clone")));
         asked.python = Some(python);
         let text = asked.text();

@@ -1,6 +1,7 @@
 """The source files that the judge asks to load: each is executed as a module, and again for each reload."""
 
 import builtins
+import difflib
 import io
 import sys
 import tokenize
@@ -13,6 +14,7 @@ from .failures import Build, Lab, at_line, explain, is_in, type_name
 from .private import BUILTINS as __builtins__
 
 _ModuleType, _modules = types.ModuleType, sys.modules
+_FunctionType, _close_matches = types.FunctionType, difflib.get_close_matches
 _detect_encoding, _BytesIO = tokenize.detect_encoding, io.BytesIO
 # What a kernel gets: not the worker's own.
 _kernels_builtins = vars(builtins)
@@ -117,10 +119,18 @@ class Module:
             text = (f"{entry} is a Triton kernel, and lab calls a Python function, which states the grid. Rename the "
                     f"kernel, and define `{definition(entry, parameters)}` with `kernel[grid](…)` in it")
             raise Build(at_line(self.shown, 0, text))
+        line, there = self._nearest(entry) if found is None else (0, "")
         what = "there is no function" if found is None else f"{type_name(type(found)).replace('builtins.', '')} is no function:"
-        text = (f"{what} {entry}: {self.shown} must define `{definition(entry, parameters)}`, which writes into its "
+        text = (f"{what} {entry}{there}: {self.shown} must define `{definition(entry, parameters)}`, which writes into its "
                 f"outputs and returns None. The parameters are: {described(parameters)}")
-        raise Build(at_line(self.shown, 0, text))
+        raise Build(at_line(self.shown, line, text))
+
+    def _nearest(self, entry):
+        """The line of the function of this source whose name is most like this one, and words that name it; else 0 and no words."""
+        own = {name: value.__code__.co_firstlineno for name, value in self.namespace.items()
+               if type(value) is _FunctionType and value.__code__.co_filename == self.path}
+        near = _close_matches(entry, own, 1) or (list(own) if len(own) == 1 else [])
+        return (own[near[0]], f" (line {own[near[0]]} defines {near[0]})") if near else (0, "")
 
 
 def _line_of_cookie(source):

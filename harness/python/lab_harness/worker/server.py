@@ -113,9 +113,11 @@ class Worker:
         self._device.scrub()
 
     def _missing_entry(self, fields, body):
-        module = self._modules.get(fields["module"])
-        found = module.entry(fields["entry"])
-        return {"MissingEntry": None if found is not None else module.name_of(fields["entry"])}
+        module, entry, parameters = self._modules.get(fields["module"]), fields["entry"], fields.get("parameters")
+        if parameters:
+            # A launch would find it as well, later.
+            module.require(entry, parameters).bind(parameters, parameters)
+        return {"MissingEntry": None if module.entry(entry) is not None else module.name_of(entry)}
 
     def _allocate(self, fields, body):
         return {"Buffer": self._memory.allocate(fields["name"], fields["bytes"])}

@@ -171,6 +171,36 @@ fn each_thing_that_forbids_a_keep_is_named() {
 }
 
 #[test]
+fn the_same_keep_is_not_made_twice() {
+    let again = || {
+        with(|s| {
+            s.incumbent = Some("new".into());
+            s.kept.push(Kept {
+                run: RunId(3),
+                commit: "c0ffee0123456789".into(),
+                fingerprint: Fingerprint("new".into()),
+                device: Some("GPU".into()),
+            });
+        })
+    };
+    keep_is(
+        &again(),
+        "kept already | HEAD holds these bytes already: run 3 kept them as c0ffee0. Save a change first; `lab describe c0ffee0 \
+         -m TEXT` changes the description of that keep",
+    );
+    // Another device, other rules, and bytes that came back after other ones bring a figure of their own.
+    let mut other = again();
+    other.kept[0].device = Some("cpu".into());
+    keep_is(&other, "CheckHeldOut");
+    let mut other = again();
+    other.kept[0].fingerprint = Fingerprint("by other rules".into());
+    keep_is(&other, "CheckHeldOut");
+    let mut other = again();
+    other.incumbent = Some("in between".into());
+    keep_is(&other, "CheckHeldOut");
+}
+
+#[test]
 fn a_keep_takes_no_change_of_the_rules_along() {
     let changed = |changes: &[(&str, RuleDifference)]| {
         let changes =

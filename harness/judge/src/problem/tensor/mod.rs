@@ -156,7 +156,8 @@ impl Problem for TensorProblem {
             let case = &self.spec.cases[*index];
             let sets = [case_data::first_set(&self.spec, case, cx.device, cx.seed)];
             let launcher = CaseLauncher::set_up(&self.spec, *index, worker, &sets)?;
-            let launched = match worker.require_entry(module, &case.entry) {
+            let parameters = parameters::parameters(&self.spec, case);
+            let launched = match worker.require_entry(module, &case.entry, parameters) {
                 Ok(()) => launcher.launch(worker, module, 0, &sets, ExecutionOrder::Forward).map(drop),
                 missing => missing,
             };
@@ -170,6 +171,10 @@ impl Problem for TensorProblem {
             launcher.take_down(worker)?;
         }
         Ok(failed)
+    }
+
+    fn require_entries(&self, worker: &mut Worker, module: ModuleId) -> Result<(), Stop> {
+        parameters::require_entries(&self.spec, worker, module)
     }
 
     fn use_graph(&mut self, graph: bool) {
@@ -288,9 +293,7 @@ impl Problem for TensorProblem {
         worker: &mut Worker,
         module: ModuleId,
     ) -> Result<Correctness, Stop> {
-        for entry in self.spec.entries() {
-            worker.require_entry(module, entry)?;
-        }
+        self.require_entries(worker, module)?;
         // Without this line the measure is throughput_sps, as lab.toml has it.
         if self.spec.objective.figure != Figure::Samples {
             cx.out.line("objective", self.spec.objective.figure.key())?;
@@ -309,9 +312,7 @@ impl Problem for TensorProblem {
         module: ModuleId,
         place: WorkerRole,
     ) -> Result<Box<dyn Timed>, Stop> {
-        for entry in self.spec.entries() {
-            worker.require_entry(module, entry)?;
-        }
+        self.require_entries(worker, module)?;
         let resident = match place {
             WorkerRole::Verified => self.resident(cx, worker)?,
             WorkerRole::Fresh(_) | WorkerRole::Incumbent => {
@@ -352,9 +353,7 @@ impl Problem for TensorProblem {
         worker: &mut Worker,
         module: ModuleId,
     ) -> Result<(), Stop> {
-        for entry in self.spec.entries() {
-            worker.require_entry(module, entry)?;
-        }
+        self.require_entries(worker, module)?;
         for index in &self.chosen {
             let case = &self.spec.cases[*index];
             let sets = [case_data::first_set(&self.spec, case, cx.device, cx.seed)];

@@ -31,6 +31,7 @@ pub fn passed() -> Snapshot {
             is_foreign: false,
             fingerprint: Fingerprint("new".into()),
             blob: "new".into(),
+            device: Some("GPU".into()),
             inputs: files,
             outcome: Some(Outcome::Pass),
             word: "PASS",
@@ -42,6 +43,7 @@ pub fn passed() -> Snapshot {
         running: None,
         deciding: false,
         last_decision: None,
+        kept: Vec::new(),
         damaged: None,
     }
 }
