@@ -374,21 +374,6 @@ fn each_thing_that_forbids_a_discard_is_named() {
     ));
 }
 
-fn decided(status: Status, made: Option<bool>, later_work: LaterWork) -> Snapshot {
-    with(|s| {
-        let (commit, description) = ("a1b2c3d4e5".into(), "two rows".into());
-        s.last_decision = Some(LastDecision {
-            run: RunId(6),
-            status,
-            description,
-            commit,
-            made,
-            is_foreign: false,
-            later_work,
-        });
-    })
-}
-
 #[test]
 fn the_last_decision_is_undone_until_something_was_built_on_it() {
     for later_work in [LaterWork::Unknown, LaterWork::None] {

@@ -72,3 +72,19 @@ pub fn newer(snapshot: &mut Snapshot) {
         p.files[0] = file(KERNEL, "newer");
     });
 }
+
+/// The last decision, of another run.
+pub fn decided(status: Status, made: Option<bool>, later_work: LaterWork) -> Snapshot {
+    with(|s| {
+        let (commit, description) = ("a1b2c3d4e5".into(), "two rows".into());
+        s.last_decision = Some(LastDecision {
+            run: RunId(6),
+            status,
+            description,
+            commit,
+            made,
+            is_foreign: false,
+            later_work,
+        });
+    })
+}
