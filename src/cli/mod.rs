@@ -21,6 +21,7 @@ mod output;
 mod peer_lines;
 mod peers;
 mod probe;
+mod problem_file;
 mod restore;
 mod rules;
 mod run;
@@ -100,7 +101,7 @@ enum Command {
     /// Find invalid memory accesses and races in the present bytes; gives no verdict
     Check(check::CheckArgs),
     /// Judge the present bytes with the warm-up, iterations and trials of lab.toml
-    Measure(run::RunArgs),
+    Measure(measure::MeasureArgs),
     /// Measure all workloads in several independent runs by a fixed discipline; decides nothing
     Bench(bench::BenchArgs),
     /// List the problem's peers with their last figures; `lab peers new` adds the first

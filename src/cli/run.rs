@@ -69,7 +69,7 @@ pub fn supervise(options: &SuperviseArgs) -> ExitCode {
 }
 
 pub fn main(options: &RunArgs) -> ExitCode {
-    judged(options, Reason::Command, |_| None)
+    judged(options, Reason::Command.into(), |_| None)
 }
 
 /// What a command prints beyond the verdict: lines for people, and a JSON value that is `measured` in the answer.
@@ -88,8 +88,8 @@ struct RunAnswer {
     notes: Vec<String>,
 }
 
-/// Judges the kernel, reports the verdict, and decides it by rule if that was asked for.
-pub fn judged(options: &RunArgs, reason: Reason, more: impl Fn(&Record) -> Option<More>) -> ExitCode {
+/// Judges the kernel as `spec` says, on the device of the options. Reports the verdict, and decides it by rule if that was asked for.
+pub fn judged(options: &RunArgs, spec: RunSpec, more: impl Fn(&Record) -> Option<More>) -> ExitCode {
     let project = match open(options.kernel.kernel.as_deref()) {
         Ok(project) => project,
         Err(error) => return failed(&format!("{error:#}"), Exit::Usage),
@@ -97,7 +97,7 @@ pub fn judged(options: &RunArgs, reason: Reason, more: impl Fn(&Record) -> Optio
     if let Some(exit) = go_on(&project, options) {
         return exit;
     }
-    let record = match judge(&project, options, reason) {
+    let record = match judge(&project, options, spec) {
         Ok(record) => record,
         Err(error) => return failed(&error.to_string(), error.exit()),
     };
@@ -152,10 +152,10 @@ fn go_on(project: &Project, options: &RunArgs) -> Option<ExitCode> {
     Some(code(exit))
 }
 
-fn judge(project: &Project, options: &RunArgs, reason: Reason) -> std::result::Result<Record, NotRun> {
+fn judge(project: &Project, options: &RunArgs, spec: RunSpec) -> std::result::Result<Record, NotRun> {
     let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
     end_on_signals(control.clone())?;
-    let spec = RunSpec { device: options.device, confinement: confinement::missing, ..RunSpec::new(reason) };
+    let spec = RunSpec { device: options.device, confinement: confinement::missing, ..spec };
     execute::execute(project, &spec, &control, |event| match event {
         RunEvent::Progress(_, batch) if !options.json.json => say_batch(&batch),
         RunEvent::Joined(start) if !options.json.json => {

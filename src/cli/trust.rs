@@ -18,6 +18,8 @@ struct TrustAnswer<'a> {
     harness: Option<&'a str>,
     /// The Python that would run for the kernels of this place; `None` where none would.
     python: Option<PythonAnswer<'a>>,
+    /// The Python files of the peers, which a measurement runs.
+    peers: &'a [String],
     /// Paths outside the repository's sources that the compiler may read.
     outside: Vec<Cow<'a, str>>,
     /// The whole of what is trusted, in words.
@@ -54,7 +56,8 @@ pub fn main(options: &JsonArg) -> Result<ExitCode> {
             interpreter: python.interpreter.program.to_string_lossy(),
             is_inside: python.interpreter.is_inside,
         });
-        return Ok(answer(Exit::Passed, TrustAnswer { place, harness, python, outside, text: &text }));
+        let peers = request.peers.as_ref().map_or(&[][..], |peers| &peers.sources);
+        return Ok(answer(Exit::Passed, TrustAnswer { place, harness, python, peers, outside, text: &text }));
     }
     say_each(text.lines().map(str::to_owned));
     trust::grant(&request)?;

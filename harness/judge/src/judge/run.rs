@@ -12,7 +12,7 @@ use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
 use super::launch_lines::write_launches;
 use super::measuring::{self, Candidate};
-use super::peers;
+use super::peers::{self, PeerFiles};
 use super::probing;
 use super::processes::{arch, auto_caveat, cache_dir, sandbox_of, start_compiler, start_worker};
 use super::race_check::RaceCheck;
@@ -131,6 +131,7 @@ pub fn run(
         out.stage(Stage::Build)?;
     }
     let snapshot = Arc::new(KernelSnapshot::take(options, &cache_dir.join(SNAPSHOTS))?);
+    let peer_files = options.peers.then(|| PeerFiles::read(&options.folder, problem.peers()));
     let race_check = race_check.map(|check| check.start(snapshot.clone())).transpose()?;
     let candidate = CandidateBuild { env: &env, builder: &mut builder, incumbent: &mut incumbent };
     let (image, module) = match language {
@@ -190,7 +191,7 @@ pub fn run(
         let candidate = Candidate { problem, worker: &mut worker, module, image: &image };
         let verdict = env.measure_by(asked, candidate, &mut builder, out)?;
         let candidate = Candidate { problem, worker: &mut worker, module, image: &image };
-        return env.beside_peers(verdict, candidate, &mut builder, out);
+        return env.beside_peers(verdict, candidate, peer_files.as_ref(), &mut builder, out);
     }
     if incumbent.is_none() {
         let _access = env.access.wait(DeviceUse::Launching, out)?;
@@ -203,7 +204,7 @@ pub fn run(
     let verdict = env.measure(candidate, &mut builder, out, &mut incumbent)?;
     drop(incumbent);
     let candidate = Candidate { problem, worker: &mut worker, module, image: &image };
-    env.beside_peers(verdict, candidate, &mut builder, out)
+    env.beside_peers(verdict, candidate, peer_files.as_ref(), &mut builder, out)
 }
 
 /// Whether the compiler found an error in the header that the judge made of problem.toml.
@@ -314,13 +315,14 @@ impl RunEnvironment<'_> {
         &self,
         verdict: Correctness,
         candidate: Candidate,
+        files: Option<&PeerFiles>,
         builder: &mut KernelBuilder,
         out: &mut Writer,
     ) -> Result<Correctness, Stop> {
-        if verdict == Correctness::Fail || !self.options.peers {
-            return Ok(verdict);
+        match (verdict, files) {
+            (Correctness::Pass, Some(files)) => peers::measure(self, builder, candidate, files, out),
+            (verdict, _) => Ok(verdict),
         }
-        peers::measure(self, builder, candidate, out)
     }
 
     /// Measures the candidate alone, by the discipline of `lab bench`.

@@ -11,7 +11,7 @@ use lab_device::{DeviceInfo, POISONS, Submission};
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What a worker says of its device.
 pub(super) struct Opened {
@@ -73,9 +73,19 @@ impl Worker {
         }
     }
 
+    /// Gives the worker so long for all calls from now on together. `None` takes the limit back.
+    pub fn limit_altogether(&mut self, limit: Option<Duration>) {
+        self.link.deadline = limit.map(|limit| (Instant::now() + limit, limit));
+    }
+
     /// The device.
     pub fn info(&self) -> &DeviceInfo {
         &self.info
+    }
+
+    /// Whether its kernels are Python, which may keep what they compute anywhere in its process.
+    pub fn is_python(&self) -> bool {
+        self.link.python.is_some()
     }
 
     /// Whether launches follow the order of blocks and threads that they ask for: not on a GPU, and not in Python, which has neither.
@@ -100,11 +110,17 @@ impl Worker {
 
     /// Loads an image, or a source if the worker is a Python process. Returns [`Stop::Build`] if the source cannot be executed.
     pub fn load(&mut self, image: &Path) -> Result<ModuleId, Stop> {
+        self.load_with(image, &[])
+    }
+
+    /// [`Worker::load`] of a source in Python whose functions have other names than the entries: pairs of an entry and its function.
+    pub fn load_with(&mut self, image: &Path, functions: &[(String, String)]) -> Result<ModuleId, Stop> {
         let image = match &mut self.images {
             Some(images) => images.add(image)?,
             None => image.to_owned(),
         };
-        match self.link.call(&WorkerRequest::Load { image }, Operation::Load, &[], 0)?.0 {
+        let request = WorkerRequest::Load { image, functions: functions.to_vec() };
+        match self.link.call(&request, Operation::Load, &[], 0)?.0 {
             WorkerReply::Module(module) => Ok(module),
             _ => Err(self.link.invalid_answer("no module")),
         }

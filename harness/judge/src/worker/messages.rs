@@ -23,8 +23,13 @@ pub enum WorkerRequest {
     /// [`Memory::under_tool`](super::memory::Memory::under_tool). `sandbox` confines the worker once the device is open;
     /// `None` is for a worker on a thread of the judge.
     Open { target: Target, parent: Option<i32>, under_tool: bool, sandbox: Option<SandboxRequest> },
-    /// Loads an image.
-    Load { image: PathBuf },
+    /// Loads an image, or a source of a worker that is Python.
+    Load {
+        image: PathBuf,
+        /// Pairs of an entry and the function of the source that it calls, where their names differ.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        functions: Vec<(String, String)>,
+    },
     /// Loads a module anew.
     Reload { module: ModuleId },
     /// Runs the launch statement of a launch that follows, which then needs to run none. A failure is the statement's.

@@ -97,7 +97,7 @@ impl OpenDevice {
             WorkerRequest::Open { .. } => {
                 return Err(WorkerFailure::Lab("the device is open already".into()));
             }
-            WorkerRequest::Load { image } => WorkerReply::Module(launching.load(device, image)?),
+            WorkerRequest::Load { image, .. } => WorkerReply::Module(launching.load(device, image)?),
             WorkerRequest::Reload { module } => {
                 launching.reload(device, module)?;
                 WorkerReply::Done

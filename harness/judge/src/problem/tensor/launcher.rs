@@ -132,9 +132,9 @@ impl CaseLauncher {
         self.shares_buffers
     }
 
-    /// The number of the buffers that a set has.
+    /// The number of the buffers that a set has. Further sets lie where earlier ones have lain.
     fn place(&self, set: usize) -> usize {
-        if self.shares_buffers { 0 } else { set }
+        if self.shares_buffers { 0 } else { set % self.sets.len().max(1) }
     }
 
     fn buffers(&self, worker: &mut Worker, set: &Inputs) -> Result<SetBuffers, Stop> {
@@ -209,6 +209,16 @@ impl CaseLauncher {
             }
         }
         worker.poison_all(poisoned)
+    }
+
+    /// Writes other inputs into the buffers of a set.
+    pub fn write_inputs(&self, worker: &mut Worker, set: usize, content: &Inputs) -> Result<(), Stop> {
+        for (buffer, content) in self.sets[self.place(set)].0.iter().zip(content) {
+            if let (TensorBuffer::Input(id), Some(content)) = (buffer, content) {
+                worker.write_input(*id, content)?;
+            }
+        }
+        Ok(())
     }
 
     /// The launch of `module`'s kernel on this set.

@@ -1,7 +1,7 @@
 //! Verifying one case: launching it and comparing what it wrote.
 
 use super::case_data::CaseData;
-use super::launcher::{CaseLauncher, Outputs, Written};
+use super::launcher::{CaseLauncher, Inputs, Outputs, Written};
 use super::resident::{AcceptedOutputs, Resident};
 use super::spec::ProblemSpec;
 use super::tally::{ComparedOutputs, GateTally, LaunchOf};
@@ -165,6 +165,34 @@ impl CaseCheck<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Launches a resident case on renewed inputs, which lie where its sets have lain, and compares the outputs. Then its sets are
+    /// there again.
+    pub fn run_renewed(
+        &mut self,
+        launcher: &CaseLauncher,
+        renewed: &CaseData,
+        known: &[Inputs],
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+    ) -> Result<(), Stop> {
+        std::thread::scope(|scope| {
+            let how = "new inputs in the place of others";
+            for (set, inputs) in renewed.sets.iter().enumerate() {
+                launcher.write_inputs(worker, set, inputs)?;
+                let order = ExecutionOrder::Forward;
+                let launch = CheckedLaunch { launcher, drawn: renewed, set, order, how: how.into() };
+                let twice = self.spec.needs_two_launches(launcher.case());
+                let written = self.launch(&launch, twice, None, worker)?;
+                let comparing = Comparing::start(scope, launch, written);
+                let breaches = worker.breaches_of_given()?;
+                launcher.write_inputs(worker, set, &known[set % known.len().max(1)])?;
+                self.finish(Some(comparing), None, cx)?;
+                self.report(launcher, breaches, how, cx)?;
+            }
+            Ok(())
+        })
     }
 
     /// Launches a set once or twice. Returns what was written, and its digests if right outputs are noted.
