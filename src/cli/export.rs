@@ -27,7 +27,7 @@ pub struct ExportArgs {
     /// of this folder, else the one in lab.toml]
     #[arg(value_name = "KERNEL_OR_FOLDER")]
     kernel: Option<PathBuf>,
-    /// What to write: a Python file with a PyTorch extension, or one .cu with a main
+    /// What to write: a Python file for PyTorch, or one .cu with a main
     #[arg(long, value_name = "FORM")]
     to: To,
     /// The file to write [default: the problem's name with .py or .cu, in the current folder]
@@ -43,7 +43,7 @@ pub struct ExportArgs {
 /// The form of an export.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum To {
-    /// A .py that builds the kernel, checks and times it; its function takes PyTorch tensors
+    /// A .py with the kernel in Python, or with an extension that builds it; it checks and times the kernel
     Torch,
     /// A .cu that verifies and times the kernel
     Standalone,
