@@ -17,6 +17,7 @@ mod outcomes;
 mod parameters;
 mod planted;
 mod reference;
+mod renewed;
 mod resident;
 mod sealed_stock;
 mod sealing;
@@ -30,9 +31,10 @@ mod verify;
 
 use crate::outcome::{Correctness, Stop};
 use crate::problem::api::{
-    BuildNeeds, HeldOutUse, PeerSpec, Problem, ProblemContext, StockUse, Timed, WorkerRole,
+    BuildNeeds, HeldOutUse, LeftOut, Problem, ProblemCase, ProblemContext, StockUse, Timed, WorkerRole,
 };
 use crate::problem::key_error::KeyError;
+use crate::problem::peer::PeerSpec;
 use crate::worker::{ModuleId, Worker};
 use case_data::{Ahead, CaseData, Part, draw, planted_sets, sets};
 use input_values::InputValues;
@@ -43,6 +45,7 @@ use launcher::CaseLauncher;
 use objective::Figure;
 use outcomes::{CaseOutcome, CaseOutcomes};
 use reference::ReferenceKernel;
+use renewed::cases_to_renew;
 use resident::{AcceptedOutputs, Resident, TimedCases};
 use sealing::Stocking;
 use spec::{Case, CaseTensor, Origin, ProblemSpec};
@@ -73,6 +76,7 @@ pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
         accepted: AcceptedOutputs::default(),
         accepted_of_incumbent: AcceptedOutputs::default(),
         stocking: Stocking::None,
+        renewed: Vec::new(),
     }))
 }
 
@@ -98,6 +102,8 @@ struct TensorProblem {
     accepted: AcceptedOutputs,
     accepted_of_incumbent: AcceptedOutputs,
     stocking: Stocking,
+    /// The timed cases that get new inputs where others have lain, as indices into the spec's. None of a kernel in CUDA.
+    renewed: Vec<usize>,
 }
 
 impl Problem for TensorProblem {
@@ -125,8 +131,50 @@ impl Problem for TensorProblem {
         &self.spec.peers
     }
 
-    fn entries(&self) -> Vec<String> {
-        self.spec.entries().into_iter().map(str::to_owned).collect()
+    fn cases(&self) -> Vec<ProblemCase> {
+        let case = |case: &Case| ProblemCase { label: case.label.clone(), is_held_out: case.held_out };
+        match self.chosen.is_empty() {
+            true => self.spec.cases.iter().map(case).collect(),
+            false => self.chosen.iter().map(|index| case(&self.spec.cases[*index])).collect(),
+        }
+    }
+
+    fn leave_out(&mut self, labels: &[String]) {
+        let mut spec = (*self.spec).clone();
+        spec.cases.retain(|case| !labels.contains(&case.label));
+        self.spec = Rc::new(spec);
+    }
+
+    fn launch_each(
+        &mut self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        module: ModuleId,
+    ) -> Result<Vec<LeftOut>, Stop> {
+        let mut failed = Vec::new();
+        for index in &self.chosen {
+            let case = &self.spec.cases[*index];
+            let sets = [case_data::first_set(&self.spec, case, cx.device, cx.seed)];
+            let launcher = CaseLauncher::set_up(&self.spec, *index, worker, &sets)?;
+            let parameters = parameters::parameters(&self.spec, case);
+            let launched = match worker.require_entry(module, &case.entry, parameters) {
+                Ok(()) => launcher.launch(worker, module, 0, &sets, ExecutionOrder::Forward).map(drop),
+                missing => missing,
+            };
+            if let Err(stop) = launched {
+                failed.push(LeftOut { label: case.label.clone(), why: stop.to_string() });
+                // A kernel in CUDA C++ that crashed leaves nothing that could be used.
+                if !(worker.is_python() && worker.is_alive()) {
+                    return Ok(failed);
+                }
+            }
+            launcher.take_down(worker)?;
+        }
+        Ok(failed)
+    }
+
+    fn require_entries(&self, worker: &mut Worker, module: ModuleId) -> Result<(), Stop> {
+        parameters::require_entries(&self.spec, worker, module)
     }
 
     fn use_graph(&mut self, graph: bool) {
@@ -167,7 +215,7 @@ impl Problem for TensorProblem {
         self.fill_stock(cx, is_idle)
     }
 
-    fn prepare(&mut self, cx: &mut ProblemContext, _worker: &mut Worker) -> Result<(), Stop> {
+    fn prepare(&mut self, cx: &mut ProblemContext, worker: &mut Worker) -> Result<(), Stop> {
         let is_from_stock = self.take_from_stock(cx)?;
         let asked = self.spec.cases.iter().filter(|case| case.when <= self.when).count();
         self.chosen = self.cases_of(&self.spec, self.when, cx.device);
@@ -180,6 +228,9 @@ impl Problem for TensorProblem {
                 "the emulated device runs {} of {asked} workloads: cpu_max_cells leaves out the large ones",
                 self.chosen.len(),
             ))?;
+        }
+        if worker.is_python() {
+            self.renewed = cases_to_renew(&self.spec, self.timed_cases(), self.when, self.seed(cx));
         }
         device_memory::check(&self.spec, &self.chosen, cx.device)
             .map_err(|error| error.stop(&self.path(), &self.text))?;
@@ -217,6 +268,14 @@ impl Problem for TensorProblem {
             bytes += drawn.sets.iter().flatten().flatten().map(Vec::len).sum::<usize>();
             self.ahead.insert((index, Part::Planted), drawn);
         }
+        for index in self.renewed.clone() {
+            if bytes > MOST_AHEAD || !is_idle() {
+                return Ok(());
+            }
+            let drawn = draw(&self.spec, index, Part::Renewed, &mut self.reference, cx.device, cx.seed)?;
+            bytes += drawn.sets.iter().flatten().flatten().map(Vec::len).sum::<usize>();
+            self.ahead.insert((index, Part::Renewed), drawn);
+        }
         if is_idle() {
             self.resident(cx, worker)?;
         }
@@ -234,9 +293,7 @@ impl Problem for TensorProblem {
         worker: &mut Worker,
         module: ModuleId,
     ) -> Result<Correctness, Stop> {
-        for entry in self.spec.entries() {
-            worker.require_entry(module, entry)?;
-        }
+        self.require_entries(worker, module)?;
         // Without this line the measure is throughput_sps, as lab.toml has it.
         if self.spec.objective.figure != Figure::Samples {
             cx.out.line("objective", self.spec.objective.figure.key())?;
@@ -255,9 +312,7 @@ impl Problem for TensorProblem {
         module: ModuleId,
         place: WorkerRole,
     ) -> Result<Box<dyn Timed>, Stop> {
-        for entry in self.spec.entries() {
-            worker.require_entry(module, entry)?;
-        }
+        self.require_entries(worker, module)?;
         let resident = match place {
             WorkerRole::Verified => self.resident(cx, worker)?,
             WorkerRole::Fresh(_) | WorkerRole::Incumbent => {
@@ -270,7 +325,11 @@ impl Problem for TensorProblem {
             WorkerRole::Incumbent => [incumbent, candidate],
             WorkerRole::Verified | WorkerRole::Fresh(_) => [candidate, incumbent],
         };
-        Ok(Box::new(TensorTiming::new(resident, module, accepted, place, cx.seed)))
+        let mut timing = TensorTiming::new(resident, module, accepted, place, cx.seed);
+        if place == WorkerRole::Verified {
+            timing.renewed.clone_from(&self.renewed);
+        }
+        Ok(Box::new(timing))
     }
 
     /// For each entry, takes the smallest workload with at least [`ENOUGH`] cells, or else the largest.
@@ -294,9 +353,7 @@ impl Problem for TensorProblem {
         worker: &mut Worker,
         module: ModuleId,
     ) -> Result<(), Stop> {
-        for entry in self.spec.entries() {
-            worker.require_entry(module, entry)?;
-        }
+        self.require_entries(worker, module)?;
         for index in &self.chosen {
             let case = &self.spec.cases[*index];
             let sets = [case_data::first_set(&self.spec, case, cx.device, cx.seed)];
@@ -386,11 +443,18 @@ impl TensorProblem {
             tally.begin_case();
             let at = timed.iter().position(|(timed, _)| *timed == index);
             let untimed = if at.is_none() { Some(self.take(index, Part::Drawn, cx)?) } else { None };
+            let renewed = match at {
+                Some(_) if self.renewed.contains(&index) => Some(self.take(index, Part::Renewed, cx)?),
+                _ => None,
+            };
             let planted = self.take(index, Part::Planted, cx)?;
             let mut check = CaseCheck { spec: &self.spec, resident: &resident, module, tally: &mut tally };
             if let Some(at) = at {
                 let accepted = Some((at, &self.accepted));
                 check.run(&resident.launchers[at], &timed[at].1, accepted, ORDERS, cx, worker)?;
+                if let Some(renewed) = renewed.filter(|_| !check.tally.breached()) {
+                    check.run_renewed(&resident.launchers[at], &renewed, &timed[at].1.sets, cx, worker)?;
+                }
             }
             for (drawn, least) in untimed.iter().map(|drawn| (drawn, ORDERS)).chain([(&planted, 0)]) {
                 if drawn.sets.is_empty() || check.tally.breached() {
