@@ -40,8 +40,13 @@ pub fn has_many_loose_refs(repo: &Repo) -> bool {
 pub fn pack_refs(repo: &Repo) -> Result<()> {
     let why = "packing refs needs the git program";
     let ours = user_index::git(repo, &["pack-refs", "--include", "refs/lab/*"], why);
-    // Before 2.43 git packs all refs or none.
-    ours.or_else(|_| user_index::git(repo, &["pack-refs", "--all"], why)).map(drop)
+    match ours {
+        // Before 2.43 git packs all refs or none. It prints how it is used, in the user's language.
+        Err(error) if error.to_string().contains("pack-refs [") => {
+            user_index::git(repo, &["pack-refs", "--all"], why).map(drop)
+        }
+        ours => ours.map(drop),
+    }
 }
 
 /// Whether there are so many loose objects that packing them is worth its time. Looks at one folder of 256, as git does.

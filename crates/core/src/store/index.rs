@@ -33,7 +33,6 @@ use std::path::{Path, PathBuf};
 
 /// Write the new summaries down after this many new records.
 const WORTH_WRITING: usize = 8;
-
 /// Write all summaries anew when this many are not in the file of all.
 const WORTH_MERGING: usize = 512;
 
@@ -161,7 +160,7 @@ impl RunIndex {
     fn read_changed(&mut self) {
         let (seen, decided) = decision_lock::changed_since(self.store.files(), &self.lab_dir, self.seen);
         self.seen = seen;
-        // Taken before the folder is listed: a run that comes in between is found by the next refresh.
+        // Taken before the folder is listed: the next refresh finds a run that comes in between.
         let listed = stamp(self.store.files(), self.store.runs());
         if listed.is_none() || self.listed != listed {
             self.list();
@@ -172,11 +171,13 @@ impl RunIndex {
         let may_stay = |known: &Known| {
             known.has_verdict() && decided.as_ref().is_some_and(|decided| !decided.contains(&known.id))
         };
+        let others = |id| self.without_record.range(id..).count() + self.damaged.range(id..).count();
+        let is_newest = |at, id| at < NEWEST && at + others(id) < NEWEST;
         let is_changed = |(at, known): &(usize, &Known)| {
-            !may_stay(known) || (*at < NEWEST && Some(known.stamp) != stamp(known.id))
+            !may_stay(known) || (is_newest(*at, known.id) && Some(known.stamp) != stamp(known.id))
         };
-        let known = self.known.iter().rev().enumerate().filter(is_changed).map(|(_, known)| known.id);
-        let mut changed: BTreeSet<RunId> = known.collect();
+        let known = self.known.iter().rev().enumerate().filter(is_changed);
+        let mut changed: BTreeSet<RunId> = known.map(|(_, known)| known.id).collect();
         let is_mended =
             |(id, (seen, _)): &(&RunId, &(Option<Stamp>, String))| seen.is_none() || *seen != stamp(**id);
         changed.extend(self.damaged.iter().filter(is_mended).map(|(id, _)| *id));
