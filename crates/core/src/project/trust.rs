@@ -10,11 +10,16 @@
 
 #![allow(clippy::disallowed_methods, reason = "the state folder is the user's own")]
 
+mod python_request;
+
+pub use python_request::{PeersRequest, PythonRequest};
+
 use crate::config::{self, Config, Harness};
-use crate::project::python::{self, Interpreter, NamedBy};
+use crate::project::python::{self, Interpreter};
 use crate::project::{Project, compile_paths};
 use anyhow::{Context, Result, bail};
 use etcetera::{AppStrategy, AppStrategyArgs};
+use python_request::in_words;
 use std::path::{Path, PathBuf};
 
 /// Environment variable that overrides the state folder, for tests. An absolute path.
@@ -47,46 +52,6 @@ pub struct TrustRequest {
     mark: TrustMark,
     /// lab.toml and the work tree that it is in. `None` where there is no lab.toml.
     config: Option<(PathBuf, PathBuf)>,
-}
-
-/// Python that a user is asked to trust. Nothing confines it, on no device.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PythonRequest {
-    /// The kernel, or the reference that judges it, relative to the work tree.
-    pub source: String,
-    pub interpreter: Interpreter,
-}
-
-impl PythonRequest {
-    fn of(project: &Project) -> Option<PythonRequest> {
-        let source = python::source(project)?;
-        Some(PythonRequest { source, interpreter: Interpreter::of(project) })
-    }
-}
-
-/// Peers in Python, which run with the user's rights whatever the kernel's language is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PeersRequest {
-    /// Their files, relative to the work tree.
-    pub sources: Vec<String>,
-    pub interpreter: Interpreter,
-}
-
-impl PeersRequest {
-    fn of(project: &Project) -> Option<PeersRequest> {
-        let sources = python::peers(project);
-        (!sources.is_empty()).then(|| PeersRequest { sources, interpreter: Interpreter::of(project) })
-    }
-}
-
-/// The interpreter with what is to be known about it, as the subject of a sentence.
-fn in_words(interpreter: &Interpreter) -> &'static str {
-    match (interpreter.is_inside, interpreter.named_by) {
-        (true, _) => "The interpreter is a program of this folder:",
-        (false, NamedBy::Environment) => "The interpreter is the one that LAB_PYTHON names:",
-        (false, NamedBy::Config) => "The interpreter is the one that lab.toml names:",
-        (false, NamedBy::Path) => "The interpreter is python3 on your PATH:",
-    }
 }
 
 /// The name of the file that stands for the trust in a folder and in its lab.toml with one content.
@@ -145,8 +110,8 @@ impl TrustRequest {
             command: command(project),
             outside: compile_paths::of(project).outside,
             unconfined,
-            python: PythonRequest::of(project),
-            peers: PeersRequest::of(project),
+            python: PythonRequest::of(python::source(project), || Interpreter::of(project)),
+            peers: PeersRequest::of(python::peers(project), || Interpreter::of(project)),
             config: project.config_file.clone().map(|file| (file, project.root.clone())),
             ..TrustRequest::new(place, project.trust_mark.clone())
         }
@@ -353,6 +318,7 @@ pub fn state_folder() -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::project::python::NamedBy;
 
     fn request(command: &str) -> TrustRequest {
         let mark = TrustMark::of_folder(Path::new("/clone"));
