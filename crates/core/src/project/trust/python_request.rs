@@ -11,9 +11,12 @@ pub struct PythonRequest {
 }
 
 impl PythonRequest {
-    fn of(project: &Project) -> Option<PythonRequest> {
-        let source = python::source(project)?;
-        Some(PythonRequest { source, interpreter: Interpreter::of(project) })
+    /// What is asked where there is such a source.
+    pub(super) fn of(
+        source: Option<String>,
+        interpreter: impl FnOnce() -> Interpreter,
+    ) -> Option<PythonRequest> {
+        source.map(|source| PythonRequest { source, interpreter: interpreter() })
     }
 }
 
