@@ -9,7 +9,9 @@ use super::peer_lines;
 use super::{JsonArg, KernelArg, answer, code, complain, failed, open, say, say_batch};
 use crate::confinement;
 use clap::Args;
+use lab_core::decide::{NotAllowed, allowed, snapshot};
 use lab_core::history::last_peers;
+use lab_core::inputs;
 use lab_core::objective::Objective;
 use lab_core::project::Project;
 use lab_core::repo::Repo;
@@ -203,6 +205,7 @@ fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: Vec<Stri
         Outcome::Pass if verdict.unmeasured().is_some() => {
             lines.push(format!("  so it cannot be kept; {discard}"));
         }
+        Outcome::Pass if let Some(kept) = kept_already(project, record) => lines.push(format!("  {kept}")),
         Outcome::Pass => {
             let is_refused =
                 lab_core::decide::read_rules(project).is_ok_and(|rules| !rules.changed.is_empty());
@@ -221,6 +224,17 @@ fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: Vec<Stri
         Outcome::Void | Outcome::NotJudged => {}
     }
     lines
+}
+
+/// That an earlier keep holds the bytes of this run, so that there is nothing to decide.
+fn kept_already(project: &Project, record: &Record) -> Option<String> {
+    let (repo, index) = (Repo::open(project).ok()?, RunIndex::open(project));
+    let snapshot = snapshot(&repo, project, &index, &inputs::read(project), Some(record)).ok()?;
+    allowed(&snapshot)
+        .keep
+        .err()
+        .filter(|why| matches!(why, NotAllowed::KeptAlready { .. }))
+        .map(|why| why.to_string())
 }
 
 /// The lines about the peers: of the run, else of an earlier run of the same bytes, else of the incumbent.

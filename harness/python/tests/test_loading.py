@@ -96,8 +96,8 @@ class Calling(WorkerCase):
     def test_a_missing_function_is_described(self):
         self.load("def g(x, y):\n    pass\nh = 3\n")
         self.assertEqual(self.fails("Build", self.launch, "f"),
-                         "kernel.py: error: there is no function f: kernel.py must define `def f(x, y):`, which writes into "
-                         "its outputs and returns None. The parameters are: x (f32, 4), y (f32, 4)")
+                         "kernel.py:1: error: there is no function f (line 1 defines g): kernel.py must define `def f(x, y):`, "
+                         "which writes into its outputs and returns None. The parameters are: x (f32, 4), y (f32, 4)")
         self.assertIn("int is no function: h", self.fails("Build", self.launch, "h"))
 
     def test_a_value_that_is_returned_is_an_error(self):

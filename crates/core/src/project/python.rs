@@ -2,7 +2,7 @@
 
 use super::Project;
 use super::new_problem::lexical;
-use crate::config::Harness;
+use crate::config::{self, Harness};
 use lab_protocol::Language;
 use std::env;
 use std::ffi::OsStr;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 pub const VARIABLE: &str = "LAB_PYTHON";
 
 /// The interpreter where nobody names one: a name that PATH leads to.
-const USUAL: &str = "python3";
+pub const USUAL: &str = "python3";
 
 /// Who named the interpreter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +99,20 @@ pub fn source(project: &Project) -> Option<String> {
         [Language::Cuda, Language::Python].map(|of| project.problem_dir.join(of.reference_name()));
     let is_reference = python.is_file() && !cuda.is_file() && is_tensor_problem(project);
     is_reference.then(|| project.relative(&python)).flatten()
+}
+
+/// Why the script that lab.toml names as the harness cannot run, and what to do. `None` if it is there, and for another harness.
+pub fn missing_script(project: &Project) -> Option<String> {
+    let script = project.harness_script()?;
+    let path = lexical(&project.home.join(script));
+    if path.is_file() {
+        return None;
+    }
+    let config = project.config_file.as_ref().and_then(|file| project.relative(file));
+    Some(format!(
+        "{} names {script} as the harness, and there is no such file: write it, or correct `harness` there",
+        config.as_deref().unwrap_or(config::FILE)
+    ))
 }
 
 /// The path of a harness's script, which lab.toml names relative to itself; relative to the work tree where it lies in it.

@@ -10,16 +10,14 @@
 
 #![allow(clippy::disallowed_methods, reason = "the state folder is the user's own")]
 
-mod python_request;
+pub use super::python_request::{PeersRequest, PythonRequest};
 
-pub use python_request::{PeersRequest, PythonRequest};
-
+use super::python_request::interpreter_in_words;
 use crate::config::{self, Config, Harness};
-use crate::project::python::{self, Interpreter};
+use crate::project::python;
 use crate::project::{Project, compile_paths};
 use anyhow::{Context, Result, bail};
 use etcetera::{AppStrategy, AppStrategyArgs};
-use python_request::in_words;
 use std::path::{Path, PathBuf};
 
 /// Environment variable that overrides the state folder, for tests. An absolute path.
@@ -53,6 +51,9 @@ pub struct TrustRequest {
     /// lab.toml and the work tree that it is in. `None` where there is no lab.toml.
     config: Option<(PathBuf, PathBuf)>,
 }
+
+/// Most sources that a request lists.
+const LISTED: usize = 20;
 
 /// The name of the file that stands for the trust in a folder and in its lab.toml with one content.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,11 +111,18 @@ impl TrustRequest {
             command: command(project),
             outside: compile_paths::of(project).outside,
             unconfined,
-            python: PythonRequest::of(python::source(project), || Interpreter::of(project)),
-            peers: PeersRequest::of(python::peers(project), || Interpreter::of(project)),
+            python: PythonRequest::of(project),
+            peers: PeersRequest::of(project),
             config: project.config_file.clone().map(|file| (file, project.root.clone())),
             ..TrustRequest::new(place, project.trust_mark.clone())
         }
+    }
+
+    /// [`TrustRequest::of`] for a user who names no kernel: it lists the Python of every kernel that the trust is about.
+    pub fn of_folder(project: &Project) -> TrustRequest {
+        let python = PythonRequest::of_all(project);
+        let peers = PeersRequest::of_all(project);
+        TrustRequest { python, peers, ..TrustRequest::of(project, None) }
     }
 
     /// What is not trusted yet, as the subject of a sentence.
@@ -132,23 +140,33 @@ impl TrustRequest {
             lines.extend(numbered(command).into_iter().map(TrustLine::Literal));
             lines.push(sentence("It runs with your rights at every save."));
             if let Some(python) = &self.python {
-                lines.push(sentence(in_words(&python.interpreter)));
+                lines.push(sentence(interpreter_in_words(&python.interpreter)));
                 lines.push(path(&python.interpreter.program));
             }
         }
         if let (None, Some(python)) = (&self.command, &self.python) {
             lines.push(sentence("wants to run Python that you have not trusted yet:"));
             lines.push(path(Path::new(&python.source)));
-            lines.push(sentence("It runs with your rights at every save: nothing keeps it from your files."));
-            lines.push(sentence(in_words(&python.interpreter)));
+            lines.extend(python.others.iter().take(LISTED).map(|source| path(Path::new(source))));
+            if let Some(more) = python.others.len().checked_sub(LISTED).filter(|more| *more > 0) {
+                lines.push(TrustLine::Sentence(format!("and {more} more.")));
+            }
+            lines.push(sentence(match python.others.is_empty() {
+                true => "It runs with your rights at every save: nothing keeps it from your files.",
+                false => "They run with your rights at every save: nothing keeps them from your files.",
+            }));
+            lines.push(sentence(interpreter_in_words(&python.interpreter)));
             lines.push(path(&python.interpreter.program));
         }
         if let Some(peers) = &self.peers {
             lines
                 .push(sentence("A measurement also runs the peers in these Python files, with your rights:"));
-            lines.extend(peers.sources.iter().map(|source| path(Path::new(source))));
+            lines.extend(peers.sources.iter().take(LISTED).map(|source| path(Path::new(source))));
+            if let Some(more) = peers.sources.len().checked_sub(LISTED).filter(|more| *more > 0) {
+                lines.push(TrustLine::Sentence(format!("and {more} more files of peers.")));
+            }
             if self.python.is_none() {
-                lines.push(sentence(in_words(&peers.interpreter)));
+                lines.push(sentence(interpreter_in_words(&peers.interpreter)));
                 lines.push(path(&peers.interpreter.program));
             }
         }
@@ -318,7 +336,7 @@ pub fn state_folder() -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::project::python::NamedBy;
+    use crate::project::python::{Interpreter, NamedBy};
 
     fn request(command: &str) -> TrustRequest {
         let mark = TrustMark::of_folder(Path::new("/clone"));
@@ -351,7 +369,7 @@ mod tests {
             named_by: NamedBy::Config,
             is_inside: true,
         };
-        let python = PythonRequest { source: "k/kernel.py".into(), interpreter };
+        let python = PythonRequest { source: "k/kernel.py".into(), others: Vec::new(), interpreter };
         let mut asked = TrustRequest::new("/clone".into(), TrustMark::of_folder(Path::new("/clone")));
         asked.python = Some(python);
         let text = asked.text();

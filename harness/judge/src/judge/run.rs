@@ -116,8 +116,7 @@ pub fn run(
                 incumbent = incumbent_state.set_up(&env, problem, &mut builder, &needs, out);
             }
         }
-        // The probe is compiled.
-        if env.figures.is_none() && builder.compiler.is_some() {
+        if env.figures.is_none() {
             env.figures = probing::probe_ahead(&env, &mut builder, out, start)?;
         }
         env.prepare_held_out(problem, &mut builder, out, start)?;
@@ -135,7 +134,7 @@ pub fn run(
     let peer_files = options.peers.then(|| PeerFiles::read(&options.folder, problem.peers()));
     let race_check = race_check.map(|check| check.start(snapshot.clone())).transpose()?;
     let candidate = CandidateBuild { env: &env, builder: &mut builder, incumbent: &mut incumbent };
-    let (image, loaded) = match language {
+    let (image, module) = match language {
         Language::Cuda => {
             let built = candidate.build(&snapshot, &needs, out)?;
             if built.image.is_none() && fails_in_problem_header(&built.log) && !on_standby {
@@ -147,18 +146,19 @@ pub fn run(
             }
             let image = builder.write_build(built, out)?;
             KernelBuilder::write_image(&image, out)?;
-            (image.path, None)
+            let module = worker.load(&image.path)?;
+            problem.require_entries(&mut worker, module)?;
+            (image.path, module)
         }
         Language::Python => {
-            let module = candidate.load(&snapshot, &mut worker, out)?;
-            (snapshot.source(), Some(module))
+            let module = candidate.load(&snapshot, problem, &mut worker, out)?;
+            (snapshot.source(), module)
         }
     };
     if !on_standby {
         env.prepare(problem, &mut builder, out, &mut worker)?;
     }
     out.stage(Stage::Verify)?;
-    let module = loaded.map_or_else(|| worker.load(&image), Ok)?;
     let mut verdict = env.verify(problem, &mut builder, out, &mut worker, module)?;
     if let Some(JudgedWorkloads { judged, of, when }) = problem.judged_workloads() {
         out.line("workloads", format_args!("{judged} of={of} when={when}"))?;

@@ -83,6 +83,11 @@ pub trait Problem {
     ) -> Result<Vec<LeftOut>, Stop> {
         Ok(Vec::new())
     }
+    /// Returns [`Stop::Build`] if a loaded source lacks one of [`Problem::entries`], or has it with other parameters where that is
+    /// known before a launch.
+    fn require_entries(&self, _worker: &mut Worker, _module: ModuleId) -> Result<(), Stop> {
+        Ok(())
+    }
     /// Makes the timed launches run as one CUDA graph, or one after the other. Called before every method that times.
     fn use_graph(&mut self, _graph: bool) {}
     /// The language of the problem's reference; `None` if the lab itself computes what is expected.

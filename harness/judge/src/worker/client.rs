@@ -2,8 +2,8 @@
 
 use super::images::Images;
 use super::link::{Link, Operation};
-use super::messages::{WorkerReply, WorkerRequest, missing_function, missing_text};
-use super::{Breach, BufferId, Launch, Launched, ModuleId, Replayed};
+use super::messages::{WorkerReply, WorkerRequest, missing_text};
+use super::{Breach, BufferId, Launch, LaunchParameter, Launched, ModuleId, Replayed};
 use crate::outcome::Stop;
 use crate::process::child::Child;
 use lab_device::sandbox::SandboxState;
@@ -83,6 +83,16 @@ impl Worker {
         &self.info
     }
 
+    /// Whether its kernels are Python, which may keep what they compute anywhere in its process.
+    pub fn is_python(&self) -> bool {
+        self.link.python.is_some()
+    }
+
+    /// Whether launches follow the order of blocks and threads that they ask for: not on a GPU, and not in Python, which has neither.
+    pub fn orders_threads(&self) -> bool {
+        self.info.emulated && self.link.python.is_none()
+    }
+
     /// What holds the worker back; `None` if it is a thread of this process.
     pub fn sandbox(&self) -> Option<&SandboxState> {
         self.sandbox.as_ref()
@@ -91,11 +101,6 @@ impl Worker {
     /// The process id; `None` if the worker is a thread of this process.
     pub fn id(&self) -> Option<u32> {
         self.link.connection.child().map(Child::id)
-    }
-
-    /// Whether it executes sources in Python.
-    pub fn is_python(&self) -> bool {
-        self.link.python.is_some()
     }
 
     /// Returns whether the process has not ended.
@@ -128,20 +133,30 @@ impl Worker {
 
     /// Returns whether the module has this kernel and its launch statement, or this function.
     pub fn has_entry(&mut self, module: ModuleId, entry: &str) -> Result<bool, Stop> {
-        Ok(self.missing_entry(module, entry)?.is_none())
+        Ok(self.missing_entry(module, entry, Vec::new())?.is_none())
     }
 
-    /// Returns [`Stop::Build`] with what the source must contain, if the module lacks this kernel or its launch statement.
-    pub fn require_entry(&mut self, module: ModuleId, entry: &str) -> Result<(), Stop> {
-        match self.missing_entry(module, entry)? {
+    /// Returns [`Stop::Build`] with what the source must contain, if the module lacks this kernel or its launch statement; or this
+    /// function, with parameters that a launch can give it.
+    pub fn require_entry(
+        &mut self,
+        module: ModuleId,
+        entry: &str,
+        parameters: Vec<LaunchParameter>,
+    ) -> Result<(), Stop> {
+        match self.missing_entry(module, entry, parameters)? {
             None => Ok(()),
-            Some(missing) if self.link.python.is_some() => Err(Stop::Build(missing_function(&missing))),
             Some(missing) => Err(Stop::Build(missing_text(entry, &missing))),
         }
     }
 
-    fn missing_entry(&mut self, module: ModuleId, entry: &str) -> Result<Option<String>, Stop> {
-        match self.request(&WorkerRequest::MissingEntry { module, entry: entry.to_owned() })? {
+    fn missing_entry(
+        &mut self,
+        module: ModuleId,
+        entry: &str,
+        parameters: Vec<LaunchParameter>,
+    ) -> Result<Option<String>, Stop> {
+        match self.request(&WorkerRequest::MissingEntry { module, entry: entry.to_owned(), parameters })? {
             WorkerReply::MissingEntry(missing) => Ok(missing),
             _ => Err(self.link.invalid_answer("nothing about an entry")),
         }

@@ -102,7 +102,7 @@ impl OpenDevice {
                 launching.reload(device, module)?;
                 WorkerReply::Done
             }
-            WorkerRequest::MissingEntry { module, entry } => {
+            WorkerRequest::MissingEntry { module, entry, parameters: _ } => {
                 WorkerReply::MissingEntry(launching.missing(device, module, &entry)?)
             }
             WorkerRequest::Allocate { name, bytes } => {

@@ -150,6 +150,8 @@ pub struct Report {
     turns: Turns,
     /// Why the verdict on the turns is *undecided*.
     doubt: Option<String>,
+    /// The last stage that the run reached before `done`.
+    reached: Option<Stage>,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -179,6 +181,9 @@ impl Report {
                 }
             }
             _ => self.set(key, value),
+        }
+        if key == "stage" {
+            self.reached = self.stage().filter(|stage| *stage != Stage::Done).or(self.reached);
         }
         true
     }
@@ -273,6 +278,11 @@ impl Report {
     pub fn stage(&self) -> Option<Stage> {
         let word = first_word(self.value("stage")?);
         Stage::ALL.into_iter().find(|s| s.word() == word)
+    }
+
+    /// The last known stage besides `done`: where the run is, or where it ended. `None` of a harness that names none.
+    pub fn reached(&self) -> Option<Stage> {
+        self.reached
     }
 
     /// How far the stage is: `progress: 3/10` is `(3, 10)`.

@@ -8,6 +8,8 @@ import importlib
 import os
 import sys
 
+from .private import BUILTINS as __builtins__
+
 _REFERENCES = ("reference.py", "reference.cu")
 _LAB_FOLDER = ".lab"
 # The arguments of these events name files or programs.
@@ -21,15 +23,15 @@ _CACHES = ("TRITON_CACHE_DIR", "TRITON_HOME", "TORCHINDUCTOR_CACHE_DIR", "CUDA_C
 # Packages that add an audit hook when they are imported: torch.compile and other libraries import them for a kernel.
 _WITH_HOOKS = ("filelock",)
 
-_abspath, _fsdecode, _fspath = os.path.abspath, os.fsdecode, os.fspath
-_PathLike = os.PathLike
+# `os.fspath` is not Python code: nothing that a kernel sets changes it.
+_fspath, _getcwd, _exact = os.fspath, os.getcwd, str.__str__
 
 
 class Watch:
     """What kernels opened. It begins to note with `start`."""
 
     def __init__(self):
-        package = os.path.dirname(os.path.dirname(_abspath(__file__)))
+        package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
         self._allowed = [package, sys.prefix, sys.base_prefix]
         self._allowed += [folder for folder in sys.path if folder.endswith(("site-packages", "dist-packages"))]
         self._allowed += [os.environ[name] for name in _CACHES if os.environ.get(name)]
@@ -52,7 +54,7 @@ class Watch:
 
     def allow(self, path):
         """Lets kernels open this file, which the judge asked to load, and what lies beside it."""
-        self._allowed.append(os.path.dirname(_abspath(path)) + "/")
+        self._allowed.append(_abspath(path).rpartition("/")[0] + "/")
 
     def found(self):
         """What was opened, as the end of a sentence; None if nothing was."""
@@ -90,14 +92,25 @@ class Watch:
         return not any(whole.startswith(folder) or whole + "/" == folder for folder in allowed)
 
 
+def _abspath(path):
+    """The path from the root on, without `.` and `..`."""
+    parts = []
+    for part in (path if path.startswith("/") else f"{_getcwd()}/{path}").split("/"):
+        if part == ".." and parts:
+            parts.pop()
+        elif part not in ("", ".", ".."):
+            parts.append(part)
+    return "/" + "/".join(parts)
+
+
 def _texts(args):
-    """The strings among the arguments of an event."""
+    """The strings among the arguments of an event. A subclass of `str` may have other methods."""
     for arg in args:
-        if isinstance(arg, str):
-            yield arg
-        elif isinstance(arg, bytes):
-            yield _fsdecode(arg)
-        elif isinstance(arg, (list, tuple)):
+        if isinstance(arg, (list, tuple)):
             yield from _texts(arg)
-        elif isinstance(arg, _PathLike):
-            yield _fsdecode(_fspath(arg))
+            continue
+        try:
+            path = _fspath(arg)
+        except TypeError:
+            continue
+        yield _exact(path) if isinstance(path, str) else path.decode("utf-8", "surrogateescape")

@@ -1,32 +1,18 @@
 """Calls of a kernel's function: finds each argument by the name of its parameter, and checks how the call ended."""
 
-import copy
-import gc
+import ast
 import inspect
-import sys
-import threading
+import types
 
 from . import dtypes
-from .failures import Build, Crash, Lab, at_line, explain
+from .failures import Build, Crash, Lab, at_line, explain, explain_briefly, type_name
+from .private import BUILTINS as __builtins__
 
-_signature, _unwrap = inspect.signature, inspect.unwrap
-_Parameter = inspect.Parameter
-_copy = copy.copy
-_current_frames, _get_ident, _threads, _Timer = sys._current_frames, threading.get_ident, threading.enumerate, threading.Timer
-_recursion_limit = sys.getrecursionlimit()
-_gc_disable, _gc_enable, _gc_callbacks = gc.disable, gc.enable, gc.callbacks
-_set_recursion_limit, _set_trace, _set_profile = sys.setrecursionlimit, sys.settrace, sys.setprofile
-
-
-def stop_collections():
-    """Collects no garbage from now on, and forgets the callbacks of collections."""
-    _gc_disable()
-    _gc_callbacks.clear()
-
-
-def go_on_collecting():
-    """Collects garbage again."""
-    _gc_enable()
+_signature, _parse, _exact = inspect.signature, ast.parse, str.__str__
+_Parameter, _Function = inspect.Parameter, types.FunctionType
+_Definition = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_Name, _Alias, _Store = ast.Name, ast.alias, ast.Store
+_new = object.__new__
 
 
 def described(parameters):
@@ -44,65 +30,92 @@ def definition(entry, parameters):
     return f"def {entry}({', '.join(parameter['name'] for parameter in parameters)}):"
 
 
-def bind(module, function, entry, parameters, values):
-    """Returns the positional and the named arguments of a call. Raises Build if the function's parameters do not fit."""
-    name, line = module.shown, line_of(function)
-    try:
-        wanted = list(_signature(function).parameters.values())
-    except (TypeError, ValueError) as error:
-        raise Build(at_line(name, line, f"the parameters of {entry} cannot be read: {error}")) from None
-    except BaseException as error:  # noqa: B902: a callable object may have its own code for them
-        raise Build(explain(error, module.path)) from None
-    given = {parameter["name"]: value for parameter, value in zip(parameters, values)}
-    positional, named, takes_rest = [], {}, False
-    for parameter in wanted:
-        if parameter.kind is _Parameter.VAR_KEYWORD:
-            takes_rest = True
-        elif parameter.kind is _Parameter.VAR_POSITIONAL:
-            text = f"{entry} takes *{parameter.name}, and arguments are given by name: write {definition(entry, parameters)}"
-            raise Build(at_line(name, line, text))
-        elif parameter.name in given:
-            value = given.pop(parameter.name)
-            if parameter.kind is _Parameter.POSITIONAL_ONLY:
-                positional.append(value)
-            else:
-                named[parameter.name] = value
-        elif parameter.default is _Parameter.empty:
-            text = (f"{entry} has the parameter {parameter.name}, which the problem does not have. The problem has: "
-                    f"{described(parameters)}")
-            raise Build(at_line(name, line, text))
-    if takes_rest:
-        named.update(given)
-    return positional, named
+class Entry:
+    """A function that launches call, and what was known of it when its source had been executed.
+
+    To ask an object of the kernel again, for each launch, would run the kernel's code where no time is taken.
+    """
+
+    def __init__(self, name, function, module):
+        self.name, self.function, self._module = name, function, module
+        # Name, kind, and whether it may be left out, of each parameter; else why they are not known.
+        self.parameters = self.failure = None
+        try:
+            parameters = list(_signature(function).parameters.values())
+            self.parameters = [(_exact(p.name), p.kind, p.default is not _Parameter.empty) for p in parameters]
+        except (TypeError, ValueError) as error:
+            self.failure = at_line(module.shown, self.line, f"the parameters of {name} cannot be read: {explain_briefly(error)}")
+        except BaseException as error:  # noqa: B902: a callable object may have its own code for them
+            self.failure = explain(error, module.path, module.is_cpu)
+
+    @property
+    def line(self):
+        """The line where the source defines it; 0 if it is unknown."""
+        function = self.function
+        if type(function) is _Function and function.__code__.co_filename == self._module.path:
+            return function.__code__.co_firstlineno
+        return line_of_name(self._module.text, self.name)
+
+    def bind(self, parameters, values):
+        """The positional and the named arguments of a call. Raises Build if the function's parameters do not fit."""
+        if self.failure is not None:
+            raise Build(self.failure)
+        given = {parameter["name"]: value for parameter, value in zip(parameters, values)}
+        positional, named, takes_rest = [], {}, False
+        for name, kind, is_optional in self.parameters:
+            if kind is _Parameter.VAR_KEYWORD:
+                takes_rest = True
+            elif kind is _Parameter.VAR_POSITIONAL:
+                self._refuse(f"{self.name} takes *{name}, and arguments are given by name: write "
+                             f"{definition(self.name, parameters)}")
+            elif name in given:
+                value = given.pop(name)
+                if kind is _Parameter.POSITIONAL_ONLY:
+                    positional.append(value)
+                else:
+                    named[name] = value
+            elif not is_optional:
+                self._refuse(f"{self.name} has the parameter {name}, which the problem does not have. The problem has: "
+                             f"{described(parameters)}")
+        if takes_rest:
+            named.update(given)
+        return positional, named
+
+    def _refuse(self, text):
+        raise Build(at_line(self._module.shown, self.line, text))
 
 
-def line_of(function):
-    """The line of a function's `def`; 0 if it is unknown."""
+def line_of_name(text, name):
+    """The line of a source that binds a global name last; 0 if none does, or the source is no Python."""
     try:
-        return _unwrap(function).__code__.co_firstlineno
-    except (AttributeError, ValueError):
+        nodes = list(_parse(text).body)
+    except (SyntaxError, ValueError, RecursionError):
         return 0
-
-
-def expect_no_thread(module):
-    """Raises Crash if a thread is executing the source of this module, or a timer waits to do so: a launch is over when it returns."""
-    own = _get_ident()
-    for thread, frame in _current_frames().items():
-        while frame is not None and thread != own:
-            if frame.f_code.co_filename == module.path:
-                text = f"the kernel left 1 thread running after its launch, in {frame.f_code.co_name}"
-                raise Crash(at_line(module.shown, frame.f_lineno, text))
-            frame = frame.f_back
-    if any(isinstance(thread, _Timer) and thread.is_alive() for thread in _threads()):
-        raise Crash(at_line(module.shown, 0, "the kernel left a timer running after its launch"))
+    found = 0
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, _Definition):
+            bound = node.name
+        elif isinstance(node, _Name) and isinstance(node.ctx, _Store):
+            bound = node.id
+        elif isinstance(node, _Alias):
+            bound = node.asname or node.name
+        else:
+            bound = None
+            for child in node._fields:
+                value = getattr(node, child, None)
+                nodes += value if type(value) is list else [value] if hasattr(value, "_fields") else []
+        if bound == name:
+            found = max(found, getattr(node, "lineno", 0))
+    return found
 
 
 class Call:
     """One call of a kernel's function, as a launch states it."""
 
-    def __init__(self, module, function, launch, memory, device, process):
-        self.module, self.entry = module, module.name_of(launch["entry"])
-        self._function, self._process, self._device = function, process, device
+    def __init__(self, module, entry, launch, memory, device, process, interpreter):
+        self.module, self.entry = module, entry.name
+        self._entry, self._process, self._device, self._interpreter = entry, process, device, interpreter
         self._parameters, self._args = launch["parameters"], launch["args"]
         # Address, length, and whether it is an input, of each argument that is a buffer; else None.
         self._places = [_place(arg, parameter, memory) for arg, parameter in zip(self._args, self._parameters)]
@@ -127,8 +140,9 @@ class Call:
     def at(self, address_of):
         """This call, with its buffers where `address_of` has put them. Raises Build if the function's parameters do not fit."""
         values = [self._value(*item, address_of) for item in zip(self._args, self._parameters, self._places)]
-        call = _copy(self)
-        call._positional, call._named = bind(self.module, self._function, self.entry, self._parameters, values)
+        call = _new(Call)
+        call.__dict__.update(self.__dict__)
+        call._positional, call._named = self._entry.bind(self._parameters, values)
         return call
 
     def _value(self, arg, parameter, place, address_of):
@@ -141,27 +155,26 @@ class Call:
             raise Lab(f"the parameter {parameter['name']}: {error}") from None
 
     def run(self):
-        """Calls the function. Raises Crash if it raises, returns something, or opened what it must not."""
+        """Calls the function. Raises Crash if it raises, returns something, or leaves a thread that works."""
         try:
-            result = self._function(*self._positional, **self._named)
+            result = self._entry.function(*self._positional, **self._named)
         except BaseException as error:  # noqa: B902: also SystemExit and KeyboardInterrupt are the kernel's
-            self._restore()
+            self._process.end_a_copy()
+            self._interpreter.restore()
             raise Crash(explain(error, self.module.path, self.module.is_cpu)) from None
-        self._restore()
-        if result is not None:
-            kind = type(result)
-            text = (f"{self.entry} returned a value of type {kind.__module__}.{kind.__qualname__}: it must write into "
-                    "its outputs and return None")
-            raise Crash(at_line(self.module.shown, line_of(self._function), text))
-
-    def _restore(self):
-        """Takes back what a kernel can set in the interpreter and what would slow down or stop the worker."""
         self._process.end_a_copy()
-        _set_trace(None)
-        _set_profile(None)
-        _set_recursion_limit(_recursion_limit)
-        _gc_disable()
-        _gc_callbacks.clear()
+        self._interpreter.restore()
+        left = self._interpreter.thread_left(self.module, "after its launch")
+        if left is not None:
+            raise Crash(left)
+        if result is not None:
+            text = (f"{self.entry} returned a value of type {type_name(type(result))}: it must write into "
+                    "its outputs and return None")
+            raise Crash(at_line(self.module.shown, self._entry.line, text))
+
+    def let_go(self):
+        """Drops the arguments, while the clock runs: what a kernel has attached to them may run now."""
+        self._positional = self._named = None
 
 
 def _place(arg, parameter, memory):

@@ -1,5 +1,7 @@
 """What a buffer must hold, and how a change of it is found, described and undone."""
 
+from .private import BUILTINS as __builtins__
+
 COMPARED_AT_ONCE = 1 << 20
 
 

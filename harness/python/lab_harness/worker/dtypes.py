@@ -2,6 +2,8 @@
 
 import struct
 
+from .private import BUILTINS as __builtins__
+
 # Bytes of an element.
 SIZES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "f8e4m3": 1, "f8e5m2": 1}
 SIZES.update({"i8": 1, "u8": 1, "i16": 2, "i32": 4, "u32": 4, "i64": 8, "bool": 1})

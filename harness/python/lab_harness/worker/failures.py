@@ -1,14 +1,16 @@
 """Failures as the judge gets them, and exceptions of a kernel as the text that `lab` shows at its line."""
 
-import os
 import sys
 import traceback
+
+from .private import BUILTINS as __builtins__
 
 # Longest text of a failure. The traceback of an endless recursion or a huge message is cut.
 TEXT_LIMIT = 32 << 10
 
-_TracebackException, _walk_tb = traceback.TracebackException, traceback.walk_tb
-_basename = os.path.basename
+_TracebackException, _executable, _modules = traceback.TracebackException, sys.executable, sys.modules
+_exact, _traceback_of = str.__str__, vars(BaseException)["__traceback__"].__get__
+_name_of, _module_of = (vars(type)[name].__get__ for name in ("__qualname__", "__module__"))
 
 
 class Failure(Exception):
@@ -50,30 +52,62 @@ def explain(error, path, is_cpu):
     The first line names the deepest line of this file that was being executed. The traceback follows, from the first
     frame of the file on. Returns text for every exception, also for one whose own text cannot be made.
     """
-    name = _basename(path)
+    name = path.rpartition("/")[2]
+    frames = _frames(error)
+    lines = [line for file, line in frames if file == path]
+    where = f"{name}:{lines[-1]}" if lines else name
     try:
-        frames = [(frame.f_code.co_filename, line) for frame, line in _walk_tb(error.__traceback__)]
-        lines = [line for file, line in frames if file == path]
-        where = f"{name}:{lines[-1]}" if lines else name
         if isinstance(error, SyntaxError) and error.filename == path and error.lineno:
             where = f"{name}:{error.lineno}" + (f":{error.offset}" if error.offset and error.offset > 0 else "")
         summary = _summary(error) + _advice(error, [file for file, _ in frames], is_cpu)
-        text = f"{where}: error: {summary}\n{_traceback(error, path)}".replace(path, name)
     except BaseException as broken:  # noqa: B902: the exception's own methods run here
-        text = f"{name}: error: {type(error).__name__}, which cannot be described ({type(broken).__name__})"
+        summary = f"{type_name(type(error))}, whose text cannot be made ({type_name(type(broken))})"
+    try:
+        traceback_text = _traceback(error, path)
+    except BaseException:  # noqa: B902: as above
+        traceback_text = "".join(f"  File \"{file}\", line {line}\n" for file, line in frames)
+    text = f"{where}: error: {summary}\n{traceback_text}".replace(path, name)
     if len(text) > TEXT_LIMIT:
         half = TEXT_LIMIT // 2
         text = f"{text[:half]}\n[…]\n{text[-half:]}"
     return text.rstrip()
 
 
+def explain_briefly(error):
+    """The text of an exception; that of its type if its own cannot be made."""
+    try:
+        return _exact(str(error)) or type_name(type(error))
+    except BaseException:  # noqa: B902: the exception's own methods run here
+        return type_name(type(error))
+
+
+def type_name(kind):
+    """The name of a type with its module, without a call of code of the type's own type."""
+    name, module = _exact(_name_of(kind)), _module_of(kind)
+    return f"{module}.{name}" if type(module) is str else name
+
+
+def is_in(error, path):
+    """Whether code of the file at `path` was being executed when the exception was raised."""
+    return any(file == path for file, _ in _frames(error))
+
+
+def _frames(error):
+    """File and line of each frame of an exception's traceback."""
+    found, step = [], _traceback_of(error)
+    while step is not None:
+        found.append((step.tb_frame.f_code.co_filename, step.tb_lineno))
+        step = step.tb_next
+    return found
+
+
 def _summary(error):
     """The exception's type and the first line of its text; for exceptions that end a program, what they mean here."""
     if isinstance(error, SystemExit):
         return f"SystemExit: {error.code!r}: a kernel must not end its process. Raise an exception instead."
-    kind = type(error)
-    module = getattr(kind, "__module__", "")
-    name = kind.__qualname__ if module in ("builtins", "__main__", "", None) else f"{module}.{kind.__qualname__}"
+    name = type_name(type(error))
+    for plain in ("builtins.", "__main__."):
+        name = name[len(plain):] if name.startswith(plain) else name
     own = error.msg if isinstance(error, SyntaxError) and error.msg else str(error)
     first = own.strip().splitlines()
     return f"{name}: {first[0]}" if first else name
@@ -82,11 +116,22 @@ def _summary(error):
 def _advice(error, files, is_cpu):
     """What to do about an exception, as further sentences; nothing where its own text is enough."""
     if isinstance(error, ModuleNotFoundError):
-        return f". {sys.executable} has no such module"
+        return f". {_missing_module(error.name)}"
     if is_cpu and not isinstance(error, SyntaxError) and any("/triton/" in file for file in files):
         return (" A Triton kernel needs a GPU, and this is the cpu device: set device = \"cuda\" in lab.toml, or compute with "
                 "NumPy here.")
     return ""
+
+
+def _missing_module(name):
+    if not isinstance(name, str):
+        return f"{_executable} has no such module"
+    package, _, rest = name.partition(".")
+    if rest and package in _modules:
+        return f"{_executable} has {package} without it: another version of {package} may have it"
+    return (f"{_executable} has no such module. If it is a package, install it: `{_executable} -m pip install {package}`. If it is a "
+            "file of the repository, name it in an import statement or in `extra` under [watch] of lab.toml: the run judges a copy "
+            "with these files only")
 
 
 def _traceback(error, path):

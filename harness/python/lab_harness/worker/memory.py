@@ -9,6 +9,7 @@ worker has the same rules (harness/judge/src/worker/memory.rs).
 from .content import Open, Pattern, Results, Sealed
 from .failures import Lab
 from .noise import Noise, secret
+from .private import BUILTINS as __builtins__
 
 # Bytes of the guard zone before a buffer. As a multiple of 256 they keep the alignment of the allocation.
 FRONT = 64 << 10

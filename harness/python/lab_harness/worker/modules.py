@@ -1,24 +1,34 @@
 """The source files that the judge asks to load: each is executed as a module, and again for each reload."""
 
-import os
+import builtins
+import difflib
+import io
 import sys
+import tokenize
 import types
 
-from .calling import definition, described
+from .calling import Entry, definition, described
 from .compiled import empty
 from .devices.triton_kernels import is_kernel
-from .failures import Build, Lab, at_line, explain
+from .failures import Build, Lab, at_line, explain, is_in, type_name
+from .private import BUILTINS as __builtins__
 
-# Bound here, so that a kernel that patches `builtins` does not change how the next module is loaded.
-_open, _compile, _exec = open, compile, exec
-_ModuleType, _modules, _basename = types.ModuleType, sys.modules, os.path.basename
+_ModuleType, _modules = types.ModuleType, sys.modules
+_FunctionType, _close_matches = types.FunctionType, difflib.get_close_matches
+_detect_encoding, _BytesIO = tokenize.detect_encoding, io.BytesIO
+# What a kernel gets: not the worker's own.
+_kernels_builtins = vars(builtins)
+
+
+# How files begin that are no UTF-8.
+_MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
 
 class Module:
     """A source file and the module that executing it made."""
 
     def __init__(self, path, name, is_cpu, functions):
-        self.path, self.shown, self.is_cpu = path, _basename(path), is_cpu
+        self.path, self.shown, self.is_cpu = path, path.rpartition("/")[2], is_cpu
         # The functions that stand for entries of other names.
         self._functions = functions
         # The name in sys.modules. Two files of one name in one worker have different ones.
@@ -27,74 +37,128 @@ class Module:
         # The globals of the functions: the same dictionary as long as the worker lives, see `empty`.
         self.namespace = self._module.__dict__
         self._code = None
+        # The functions that launches call, by name.
+        self._entries = {}
         # Whether the memory of the device that its globals may hold was overwritten.
         self.is_wiped = False
         try:
-            with _open(path, "rb") as file:
+            with open(path, "rb") as file:
                 self._source = file.read()
         except OSError as error:
             raise Lab(f"{path} cannot be read: {error}") from None
+
+    @property
+    def text(self):
+        """The source as text."""
+        encoding, _ = _detect_encoding(_BytesIO(self._source).readline)
+        return self._source.decode(encoding, "replace")
 
     def empty(self):
         """Removes what earlier launches left in the globals."""
         empty(self.namespace)
 
-    def execute(self, process):
+    def execute(self, process, interpreter):
         """Executes the source. Raises Build with the text of an exception."""
         self.namespace.update({"__name__": self._name, "__file__": self.path, "__doc__": None, "__package__": None,
-                               "__loader__": None, "__spec__": None})
+                               "__loader__": None, "__spec__": None, "__builtins__": _kernels_builtins})
         _modules[self._name] = self._module
         try:
             if self._code is None:
-                self._code = _compile(self._source, self.path, "exec", dont_inherit=True)
-            _exec(self._code, self.namespace)
+                self._code = self._compiled()
+            exec(self._code, self.namespace)
+            self._entries = {name: self._entry(name) for name in self._entries}
+        except Build:
+            raise
         except BaseException as error:  # noqa: B902: also SystemExit and KeyboardInterrupt are the kernel's
-            process.end_a_copy()
             _modules.pop(self._name, None)
             raise Build(explain(error, self.path, self.is_cpu)) from None
-        process.end_a_copy()
+        finally:
+            process.end_a_copy()
+            interpreter.restore()
+            left = interpreter.thread_left(self, "after it was loaded")
+            interpreter.go_on()
+        if left is not None:
+            raise Build(left)
+
+    def _compiled(self):
+        """The code of the source. Raises Build for bytes that are no text of Python."""
+        for mark, name in _MARKS.items():
+            if self._source.startswith(mark):
+                raise Build(at_line(self.shown, 1, f"the file is {name}: save it as UTF-8, which Python reads"))
+        try:
+            _detect_encoding(_BytesIO(self._source).readline)
+        except SyntaxError as error:
+            raise Build(at_line(self.shown, _line_of_cookie(self._source), f"{error.msg or error}: Python cannot read the file. "
+                                "Save it as UTF-8, and remove the line `coding:`")) from None
+        return compile(self._source, self.path, "exec", dont_inherit=True)
+
+    def _entry(self, name):
+        found = self.namespace.get(name)
+        return Entry(name, found, self) if callable(found) and not is_kernel(found) else None
 
     def name_of(self, entry):
         """The name of the function that an entry calls: that of the entry, unless the judge named another."""
         return self._functions.get(entry, entry)
 
-    def lacks(self, entry):
-        """The name of the function that an entry calls, if the module has no function of that name; else None."""
+    def entry(self, entry):
+        """The function that this entry calls; None if the module has none of its name, or something else. As it was when the source
+        had been executed."""
         name = self.name_of(entry)
-        return None if callable(self.namespace.get(name)) else name
+        if name not in self._entries:
+            self._entries[name] = self._entry(name)
+        return self._entries[name]
 
     def require(self, entry, parameters):
         """The function that this entry calls. Raises Build with what the source must define."""
+        known = self.entry(entry)
+        if known is not None:
+            return known
         entry = self.name_of(entry)
         found = self.namespace.get(entry)
         if is_kernel(found):
             text = (f"{entry} is a Triton kernel, and lab calls a Python function, which states the grid. Rename the "
                     f"kernel, and define `{definition(entry, parameters)}` with `kernel[grid](…)` in it")
             raise Build(at_line(self.shown, 0, text))
-        if callable(found):
-            return found
-        what = "there is no function" if found is None else f"{type(found).__name__} is no function:"
-        text = (f"{what} {entry}: {self.shown} must define `{definition(entry, parameters)}`, which writes into its "
+        line, there = self._nearest(entry) if found is None else (0, "")
+        what = "there is no function" if found is None else f"{type_name(type(found)).replace('builtins.', '')} is no function:"
+        text = (f"{what} {entry}{there}: {self.shown} must define `{definition(entry, parameters)}`, which writes into its "
                 f"outputs and returns None. The parameters are: {described(parameters)}")
-        raise Build(at_line(self.shown, 0, text))
+        raise Build(at_line(self.shown, line, text))
+
+    def _nearest(self, entry):
+        """The line of the function of this source whose name is most like this one, and words that name it; else 0 and no words."""
+        own = {name: value.__code__.co_firstlineno for name, value in self.namespace.items()
+               if type(value) is _FunctionType and value.__code__.co_filename == self.path}
+        near = _close_matches(entry, own, 1) or (list(own) if len(own) == 1 else [])
+        return (own[near[0]], f" (line {own[near[0]]} defines {near[0]})") if near else (0, "")
+
+
+def _line_of_cookie(source):
+    """The line, of the first two, that says how the source is encoded."""
+    return 2 if b"coding" not in source.partition(b"\n")[0] and b"coding" in source else 1
 
 
 class Modules:
     """The modules of a worker, by the judge's numbers."""
 
-    def __init__(self, process, watch, is_cpu):
-        self._process, self._watch, self._is_cpu, self._modules = process, watch, is_cpu, []
+    def __init__(self, process, interpreter, watch, is_cpu):
+        self._process, self._interpreter, self._watch, self._is_cpu = process, interpreter, watch, is_cpu
+        self._modules = []
 
     def load(self, path, functions=()):
         """Executes a file and returns its number. `functions` are pairs: an entry, and the function that it calls."""
         number = len(self._modules)
         self._watch.allow(path)
         # A file of the user's own may have the name of a package that it imports.
-        stem = "peer" if functions else _basename(path).partition(".")[0]
+        stem = "peer" if functions else path.rpartition("/")[2].partition(".")[0]
         module = Module(path, stem if number == 0 else f"{stem}_{number}", self._is_cpu, dict(functions))
-        module.execute(self._process)
+        module.execute(self._process, self._interpreter)
         self._modules.append(module)
         return number
+
+    def where(self, error):
+        """The module whose code was being executed when an exception was raised; None if none was."""
+        return next((module for module in self._modules if is_in(error, module.path)), None)
 
     def get(self, number):
         """The module with this number. Raises Lab if there is none."""
@@ -125,6 +189,6 @@ class Modules:
         module.empty()
         if between is not None:
             between()
-        module.execute(self._process)
+        module.execute(self._process, self._interpreter)
         module.is_wiped = False
         device.use_compiled(compiled, module.namespace)

@@ -5,14 +5,16 @@ import os
 
 from numpy import arange, uint32, uint64
 
+from .private import BUILTINS as __builtins__
+
 NOISE_WORDS = 1 << 18
 _NOISE_BYTES = 4 * NOISE_WORDS
-_blake2b = hashlib.blake2b
+_blake2b, _random = hashlib.blake2b, os.urandom
 
 
 def secret():
     """A random key of 64 bits."""
-    return int.from_bytes(os.urandom(8), "little")
+    return int.from_bytes(_random(8), "little")
 
 
 def digest_of(content, key):

@@ -6,9 +6,15 @@ import resource
 import signal
 import socket
 import sys
+import types
+
+from .private import BUILTINS as __builtins__
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
+
+_PACKAGE = __name__.partition(".")[0]
+_hidden = []
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _flush_c_output = _libc.fflush
@@ -61,6 +67,23 @@ def leave_the_start_folder():
     os.chdir("/")
     for name in ("PWD", "OLDPWD"):
         os.environ.pop(name, None)
+
+
+def module_folders():
+    """The folders of PYTHONPATH, beside that of this package: kernels import modules of their own from there."""
+    own = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    return [os.path.abspath(folder) for folder in os.environ.get("PYTHONPATH", "").split(":") if folder and folder != own]
+
+
+def hide_package():
+    """Takes the modules of this package out of `sys.modules`: a kernel that imports one gets another copy of it."""
+    for name in list(sys.modules):
+        if name.partition(".")[0] == _PACKAGE:
+            _hidden.append(sys.modules.pop(name))
+    spec = getattr(sys.modules.get("__main__"), "__spec__", None)
+    if spec is not None and spec.name.partition(".")[0] == _PACKAGE:
+        _hidden.append(sys.modules["__main__"])
+        sys.modules["__main__"] = types.ModuleType("__main__")
 
 
 class Output:

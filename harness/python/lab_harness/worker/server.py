@@ -2,12 +2,15 @@
 
 import traceback
 
-from . import calling, framing, process, versions
+from . import framing, process, versions
 from .audit import Watch
+from .calling import Call
 from .devices import open_device
-from .failures import Crash, Failure, Lab
+from .failures import Crash, Failure, Lab, explain
+from .interpreter import Interpreter
 from .memory import Memory
 from .modules import Modules
+from .private import BUILTINS as __builtins__
 
 _traceback = traceback.format_exc
 
@@ -51,10 +54,12 @@ class Worker:
         self._memory = Memory(self._device, guarded=not request["under_tool"])
         self._output = process.Output()
         self._process = process.Identity()
+        self._interpreter = Interpreter(process.module_folders())
         self._watch = Watch()
-        self._modules = Modules(self._process, self._watch, self._device.info()["emulated"])
+        self._modules = Modules(self._process, self._interpreter, self._watch, self._device.info()["emulated"])
         # Bound now: see `serve`.
         self._requests = {name: getattr(self, f"_{word}") for name, word in _REQUESTS.items()}
+        process.hide_package()
         self._watch.start()
 
     def opened(self, request):
@@ -81,11 +86,18 @@ class Worker:
                 result = failure.answer()
             except MemoryError:
                 result = Lab(f"there is not enough memory for the request {name}").answer()
-            except Exception:  # noqa: B902: whatever else fails here is the worker's own fault, or a kernel broke it
-                result = Lab(f"the worker failed in the request {name}:\n{_traceback()}").answer()
+            except BaseException as error:  # noqa: B902: a method of a kernel's object may raise anything
+                result = self._failure(name, error).answer()
             self._process.end_a_copy()
             self._output.flush()
             connection.send([number, result], content)
+
+    def _failure(self, request, error):
+        """What an exception outside of a kernel's call is: the fault of the kernel whose code raised it, else of the worker."""
+        module = self._modules.where(error)
+        if module is not None:
+            return Crash(explain(error, module.path, module.is_cpu))
+        return Lab(f"the worker failed in the request {request}:\n{_traceback()}")
 
     def _open(self, fields, body):
         raise Lab("the device is open already")
@@ -101,7 +113,11 @@ class Worker:
         self._device.scrub()
 
     def _missing_entry(self, fields, body):
-        return {"MissingEntry": self._modules.get(fields["module"]).lacks(fields["entry"])}
+        module, entry, parameters = self._modules.get(fields["module"]), fields["entry"], fields.get("parameters")
+        if parameters:
+            # A launch would find it as well, later.
+            module.require(entry, parameters).bind(parameters, parameters)
+        return {"MissingEntry": None if module.entry(entry) is not None else module.name_of(entry)}
 
     def _allocate(self, fields, body):
         return {"Buffer": self._memory.allocate(fields["name"], fields["bytes"])}
@@ -170,27 +186,21 @@ class Worker:
         if flush is not None:
             flush = (*self._memory.flush_range(*flush), flush[1])
         self._expect_nothing_opened(calls[0])
-        # A collection runs callbacks that a kernel may have added: none between the clock and the copies of the results.
-        calling.stop_collections()
         try:
-            try:
-                result = self._device.run(calls, flush, as_graph)
-            finally:
-                self._expect_nothing_opened(calls[0])
-            # What was written is known first: nothing that follows can add to it.
-            self._memory.take_back(list(given))
-            calling.expect_no_thread(calls[0].module)
+            seconds, uncaptured = self._device.run(calls, flush, as_graph, lambda: self._memory.take_back(list(given)))
         finally:
-            calling.go_on_collecting()
-        return result
+            self._expect_nothing_opened(calls[0])
+            self._interpreter.go_on()
+        # What was written is known, and what follows may run code of the kernel.
+        return seconds, uncaptured, self._device.resources(calls)
 
     def _call(self, launch):
         parameters = launch.get("parameters")
         if parameters is None or len(parameters) != len(launch["args"]):
             raise Lab("the launch does not name its parameters: judge and worker are of different versions")
         module, entry = self._modules.use(launch["module"], self._device), launch["entry"]
-        function = module.require(entry, parameters)
-        call = calling.Call(module, function, launch, self._memory, self._device, self._process)
+        found = module.require(entry, parameters)
+        call = Call(module, found, launch, self._memory, self._device, self._process, self._interpreter)
         return call.at(lambda address: address)
 
     def _expect_nothing_opened(self, call):

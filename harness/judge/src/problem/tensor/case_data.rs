@@ -4,6 +4,7 @@ use super::input_values::InputValues;
 use super::launcher::{self, Inputs, Outputs};
 use super::planted::{self, Placed, PlantedSets, PlantedTensor};
 use super::reference::{Expected, ReferenceKernel};
+use super::renewed::{Kept, renew};
 use super::spec::{Case, CaseTensor, ProblemSpec, TensorSpec};
 use crate::outcome::Stop;
 use lab_device::DeviceInfo;
@@ -28,6 +29,8 @@ pub enum Part {
     Drawn,
     /// Further ones, which hold extremes and are only checked.
     Planted,
+    /// The first of the drawn ones with other values in half of its cells, twice. They are only checked.
+    Renewed,
 }
 
 /// Data that was drawn before it was needed, by the index of the case.
@@ -83,11 +86,12 @@ fn places(
 ) -> (Vec<Placed>, u64) {
     let words = match which {
         Set::Drawn(number) => format!("set {number}"),
+        Set::Renewed(_) => "set 0".into(),
         Set::Planted(number) => format!("planted set {number}"),
     };
     let of_set = seed_of(case, seed, &words);
     let placed = match which {
-        Set::Drawn(_) => sets.places(tensors, of_set),
+        Set::Drawn(_) | Set::Renewed(_) => sets.places(tensors, of_set),
         Set::Planted(number) => sets.places_in_further(number, tensors, of_set),
     };
     (placed, of_set)
@@ -98,6 +102,7 @@ fn sets_of(case: &Case, part: Part, planted: &PlantedSets, device: &DeviceInfo) 
     match part {
         Part::Drawn => (0..sets(case, device)).map(Set::Drawn).collect(),
         Part::Planted => (0..planted.further()).map(Set::Planted).collect(),
+        Part::Renewed => vec![Set::Renewed(Kept::FirstHalf), Set::Renewed(Kept::LastHalf)],
     }
 }
 
@@ -107,17 +112,22 @@ fn set(spec: &ProblemSpec, case: &Case, sets: &PlantedSets, seed: u64, which: Se
     let number = match which {
         Set::Drawn(number) => number,
         Set::Planted(number) => FIRST_PLANTED + number,
+        Set::Renewed(_) => 0,
     };
     let (placed, of_set) = places(case, sets, &tensors, seed, which);
     let mut inputs = launcher::draw(spec, case, seed, number);
     planted::plant(&mut inputs, &placed, &tensors, of_set);
-    (inputs, placed)
+    match which {
+        Set::Renewed(kept) => (renew(spec, case, seed, &inputs, kept), Vec::new()),
+        Set::Drawn(_) | Set::Planted(_) => (inputs, placed),
+    }
 }
 
 #[derive(Clone, Copy)]
 enum Set {
     Drawn(usize),
     Planted(usize),
+    Renewed(Kept),
 }
 
 /// Draws the first set of a case.

@@ -1,14 +1,12 @@
 //! The buffers of one case on one worker, and its launches.
 
-use super::parameters::with_parameters;
+use super::parameters::{parameters, with_parameters};
 use super::spec::{Case, CaseTensor, ProblemSpec, TensorRole, TensorSpec};
 use crate::dtype::Dtype;
 use crate::gates::Unwritten;
 use crate::outcome::Stop;
 use crate::probe::bounds::CacheState;
-use crate::worker::{
-    Breach, BufferId, Launch, LaunchArg, LaunchParameter, LaunchTensor, ModuleId, SCRATCH_NAME, Worker,
-};
+use crate::worker::{Breach, BufferId, Launch, LaunchArg, LaunchTensor, ModuleId, SCRATCH_NAME, Worker};
 use lab_device::ExecutionOrder;
 use std::rc::Rc;
 
@@ -134,9 +132,9 @@ impl CaseLauncher {
         self.shares_buffers
     }
 
-    /// The number of the buffers that a set has.
+    /// The number of the buffers that a set has. Further sets lie where earlier ones have lain.
     fn place(&self, set: usize) -> usize {
-        if self.shares_buffers { 0 } else { set }
+        if self.shares_buffers { 0 } else { set % self.sets.len().max(1) }
     }
 
     fn buffers(&self, worker: &mut Worker, set: &Inputs) -> Result<SetBuffers, Stop> {
@@ -213,6 +211,16 @@ impl CaseLauncher {
         worker.poison_all(poisoned)
     }
 
+    /// Writes other inputs into the buffers of a set.
+    pub fn write_inputs(&self, worker: &mut Worker, set: usize, content: &Inputs) -> Result<(), Stop> {
+        for (buffer, content) in self.sets[self.place(set)].0.iter().zip(content) {
+            if let (TensorBuffer::Input(id), Some(content)) = (buffer, content) {
+                worker.write_input(*id, content)?;
+            }
+        }
+        Ok(())
+    }
+
     /// The launch of `module`'s kernel on this set.
     pub fn launch_of(&self, module: ModuleId, set: usize, order: ExecutionOrder) -> Launch {
         let mut args: Vec<LaunchArg> =
@@ -227,21 +235,9 @@ impl CaseLauncher {
             dims,
             order,
             tensors: self.tensors(),
-            parameters: self.parameters(),
+            parameters: parameters(&self.spec, self.case()),
             scratch: self.name_of(SCRATCH_NAME),
         }
-    }
-
-    /// What the arguments are: the tensors, the scalars, the dims.
-    fn parameters(&self) -> Vec<LaunchParameter> {
-        let tensors = self.spec.tensors.iter().zip(&self.case().tensors).map(|(tensor, shaped)| {
-            let shape = shaped.shape.iter().map(|n| *n as u64).collect();
-            LaunchParameter { name: tensor.name.clone(), dtype: shaped.dtype, shape: Some(shape) }
-        });
-        let number = |name: &String, dtype| LaunchParameter { name: name.clone(), dtype, shape: None };
-        let scalars = self.spec.scalars.iter().map(|(name, dtype)| number(name, *dtype));
-        let dims = self.spec.dims.iter().map(|name| number(name, Dtype::I32));
-        tensors.chain(scalars).chain(dims).collect()
     }
 
     /// What a launch statement may ask tensor maps of. The tensors are the first arguments.

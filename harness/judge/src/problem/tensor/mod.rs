@@ -18,6 +18,7 @@ mod parameters;
 mod part;
 mod planted;
 mod reference;
+mod renewed;
 mod resident;
 mod sealed_stock;
 mod sealing;
@@ -45,6 +46,7 @@ use launcher::CaseLauncher;
 use objective::Figure;
 use outcomes::{CaseOutcome, CaseOutcomes};
 use reference::ReferenceKernel;
+use renewed::cases_to_renew;
 use resident::{AcceptedOutputs, Resident, TimedCases};
 use sealing::Stocking;
 use spec::{Case, CaseTensor, Origin, ProblemSpec};
@@ -75,6 +77,7 @@ pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
         accepted: AcceptedOutputs::default(),
         accepted_of_incumbent: AcceptedOutputs::default(),
         stocking: Stocking::None,
+        renewed: Vec::new(),
     }))
 }
 
@@ -100,6 +103,8 @@ struct TensorProblem {
     accepted: AcceptedOutputs,
     accepted_of_incumbent: AcceptedOutputs,
     stocking: Stocking,
+    /// The timed cases that get new inputs where others have lain, as indices into the spec's. None of a kernel in CUDA.
+    renewed: Vec<usize>,
 }
 
 impl Problem for TensorProblem {
@@ -144,6 +149,10 @@ impl Problem for TensorProblem {
         self.launch_each_case(cx, worker, module)
     }
 
+    fn require_entries(&self, worker: &mut Worker, module: ModuleId) -> Result<(), Stop> {
+        parameters::require_entries(&self.spec, worker, module)
+    }
+
     fn use_graph(&mut self, graph: bool) {
         self.spec = Rc::new(ProblemSpec { graph, ..(*self.spec).clone() });
     }
@@ -182,7 +191,7 @@ impl Problem for TensorProblem {
         self.fill_stock(cx, is_idle)
     }
 
-    fn prepare(&mut self, cx: &mut ProblemContext, _worker: &mut Worker) -> Result<(), Stop> {
+    fn prepare(&mut self, cx: &mut ProblemContext, worker: &mut Worker) -> Result<(), Stop> {
         let is_from_stock = self.take_from_stock(cx)?;
         let asked = self.spec.cases.iter().filter(|case| case.when <= self.when).count();
         self.chosen = self.cases_of(&self.spec, self.when, cx.device);
@@ -195,6 +204,9 @@ impl Problem for TensorProblem {
                 "the emulated device runs {} of {asked} workloads: cpu_max_cells leaves out the large ones",
                 self.chosen.len(),
             ))?;
+        }
+        if worker.is_python() {
+            self.renewed = cases_to_renew(&self.spec, self.timed_cases(), self.when, self.seed(cx));
         }
         device_memory::check(&self.spec, &self.chosen, cx.device)
             .map_err(|error| error.stop(&self.path(), &self.text))?;
@@ -232,6 +244,14 @@ impl Problem for TensorProblem {
             bytes += drawn.sets.iter().flatten().flatten().map(Vec::len).sum::<usize>();
             self.ahead.insert((index, Part::Planted), drawn);
         }
+        for index in self.renewed.clone() {
+            if bytes > MOST_AHEAD || !is_idle() {
+                return Ok(());
+            }
+            let drawn = draw(&self.spec, index, Part::Renewed, &mut self.reference, cx.device, cx.seed)?;
+            bytes += drawn.sets.iter().flatten().flatten().map(Vec::len).sum::<usize>();
+            self.ahead.insert((index, Part::Renewed), drawn);
+        }
         if is_idle() {
             self.resident(cx, worker)?;
         }
@@ -249,9 +269,7 @@ impl Problem for TensorProblem {
         worker: &mut Worker,
         module: ModuleId,
     ) -> Result<Correctness, Stop> {
-        for entry in self.spec.entries() {
-            worker.require_entry(module, entry)?;
-        }
+        self.require_entries(worker, module)?;
         // Without this line the measure is throughput_sps, as lab.toml has it.
         if self.spec.objective.figure != Figure::Samples {
             cx.out.line("objective", self.spec.objective.figure.key())?;
@@ -270,9 +288,7 @@ impl Problem for TensorProblem {
         module: ModuleId,
         place: WorkerRole,
     ) -> Result<Box<dyn Timed>, Stop> {
-        for entry in self.spec.entries() {
-            worker.require_entry(module, entry)?;
-        }
+        self.require_entries(worker, module)?;
         let resident = match place {
             WorkerRole::Verified => self.resident(cx, worker)?,
             WorkerRole::Fresh(_) | WorkerRole::Incumbent => {
@@ -285,7 +301,11 @@ impl Problem for TensorProblem {
             WorkerRole::Incumbent => [incumbent, candidate],
             WorkerRole::Verified | WorkerRole::Fresh(_) => [candidate, incumbent],
         };
-        Ok(Box::new(TensorTiming::new(resident, module, accepted, place, cx.seed)))
+        let mut timing = TensorTiming::new(resident, module, accepted, place, cx.seed);
+        if place == WorkerRole::Verified {
+            timing.renewed.clone_from(&self.renewed);
+        }
+        Ok(Box::new(timing))
     }
 
     /// For each entry, takes the smallest workload with at least [`ENOUGH`] cells, or else the largest.
@@ -309,9 +329,7 @@ impl Problem for TensorProblem {
         worker: &mut Worker,
         module: ModuleId,
     ) -> Result<(), Stop> {
-        for entry in self.spec.entries() {
-            worker.require_entry(module, entry)?;
-        }
+        self.require_entries(worker, module)?;
         for index in &self.chosen {
             let case = &self.spec.cases[*index];
             let sets = [case_data::first_set(&self.spec, case, cx.device, cx.seed)];
@@ -401,11 +419,18 @@ impl TensorProblem {
             tally.begin_case();
             let at = timed.iter().position(|(timed, _)| *timed == index);
             let untimed = if at.is_none() { Some(self.take(index, Part::Drawn, cx)?) } else { None };
+            let renewed = match at {
+                Some(_) if self.renewed.contains(&index) => Some(self.take(index, Part::Renewed, cx)?),
+                _ => None,
+            };
             let planted = self.take(index, Part::Planted, cx)?;
             let mut check = CaseCheck { spec: &self.spec, resident: &resident, module, tally: &mut tally };
             if let Some(at) = at {
                 let accepted = Some((at, &self.accepted));
                 check.run(&resident.launchers[at], &timed[at].1, accepted, ORDERS, cx, worker)?;
+                if let Some(renewed) = renewed.filter(|_| !check.tally.breached()) {
+                    check.run_renewed(&resident.launchers[at], &renewed, &timed[at].1.sets, cx, worker)?;
+                }
             }
             for (drawn, least) in untimed.iter().map(|drawn| (drawn, ORDERS)).chain([(&planted, 0)]) {
                 if drawn.sets.is_empty() || check.tally.breached() {

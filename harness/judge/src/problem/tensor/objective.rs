@@ -31,6 +31,21 @@ pub struct Amounts {
     pub flops: Option<f64>,
 }
 
+impl Amounts {
+    /// Figures of a workload besides its time, behind its line.
+    pub fn words(&self, seconds: &TimingSummary, latency: Option<f64>) -> String {
+        let mut words = String::new();
+        if let Some(latency) = latency {
+            words += &format!(" latency_us={:.3}", latency * 1e6);
+        }
+        words += &format!(" gbps={:.2}", self.bytes / seconds.median / 1e9);
+        if let Some(flops) = self.flops {
+            words += &format!(" gflops={:.2}", flops / seconds.median / 1e9);
+        }
+        words
+    }
+}
+
 /// `[objective]` of a problem.toml, without the expression for the samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Objective {

@@ -3,6 +3,7 @@
 use super::TensorProblem;
 use super::case_data;
 use super::launcher::CaseLauncher;
+use super::parameters::parameters;
 use super::spec::{Case, ProblemSpec};
 use crate::outcome::Stop;
 use crate::problem::api::{LeftOut, ProblemCase, ProblemContext};
@@ -39,7 +40,7 @@ impl TensorProblem {
             let case = &self.spec.cases[*index];
             let sets = [case_data::first_set(&self.spec, case, cx.device, cx.seed)];
             let launcher = CaseLauncher::set_up(&self.spec, *index, worker, &sets)?;
-            let launched = worker.require_entry(module, &case.entry);
+            let launched = worker.require_entry(module, &case.entry, parameters(&self.spec, case));
             let launched =
                 launched.and_then(|()| launcher.launch(worker, module, 0, &sets, ExecutionOrder::Forward));
             if let Err(stop) = launched {

@@ -6,6 +6,7 @@
 
 use super::objective::{Amounts, Figure};
 use super::outcomes::{CaseOutcome, CaseOutcomes};
+use super::parameters::require_entries;
 use super::resident::{AcceptedOutputs, Resident, TimedCases};
 use super::spec::{Case, ProblemSpec, TensorRole};
 use super::tally::{ComparedOutputs, GateTally, LaunchOf};
@@ -36,11 +37,14 @@ pub struct TensorTiming {
     tally: GateTally,
     /// What the timed launches of each case came to.
     outcomes: CaseOutcomes,
-    seed: u64,
-    emulated: bool,
+    pub(super) seed: u64,
+    pub(super) emulated: bool,
     /// How the launches of a window get to the device.
     submission: Submission,
     turns: usize,
+    /// The cases of a candidate in Python whose time on new inputs is compared with that on known ones, as indices into the spec's. Such
+    /// a kernel may keep what it computes beyond its module, so every turn begins with a module that was loaded anew.
+    pub(super) renewed: Vec<usize>,
     /// Seconds of single launches, by case; empty if they are not measured.
     latencies: Vec<Vec<f64>>,
 }
@@ -79,6 +83,7 @@ impl TensorTiming {
             seed: seed ^ place.salt(),
             emulated,
             turns: 0,
+            renewed: Vec::new(),
             latencies,
         }
     }
@@ -106,7 +111,7 @@ impl TensorTiming {
     }
 
     /// Prepares the outputs, and a warm L2 cache.
-    fn prepare(&self, worker: &mut Worker, at: usize, sets: &[usize]) -> Result<(), Stop> {
+    pub(super) fn prepare(&self, worker: &mut Worker, at: usize, sets: &[usize]) -> Result<(), Stop> {
         self.resident.launchers[at].prepare(worker, sets, &self.drawn[at].1.sets)?;
         match self.spec.cache {
             CacheState::Cold => Ok(()),
@@ -115,7 +120,7 @@ impl TensorTiming {
     }
 
     /// What a launch with a cold L2 cache flushes the cache with.
-    fn flush(&self) -> Option<BufferId> {
+    pub(super) fn flush(&self) -> Option<BufferId> {
         self.resident.scratch.filter(|_| self.spec.cache == CacheState::Cold)
     }
 
@@ -247,7 +252,8 @@ impl Timed for TensorTiming {
     }
 
     /// The first turn uses the module as verification left it: that finds a kernel that is right in its first launches
-    /// only. Before each further turn the module is loaded anew, so that its globals hold nothing. The cases follow in a random order,
+    /// only. Before each further turn the module is loaded anew, so that its globals hold nothing. A candidate in Python is loaded
+    /// anew before the first turn too: it could know the inputs of verification again. The cases follow in a random order,
     /// each with a window of its own: its outputs are poisoned, its launches run as one graph, and then its outputs are
     /// checked, before any other launch. So no launch can do the work of another one outside of a timed window. No
     /// launch is there to warm up: what the first launch of a window costs more is divided among all its launches.
@@ -256,8 +262,12 @@ impl Timed for TensorTiming {
     /// the same buffers.
     fn turn(&mut self, worker: &mut Worker, inputs: u64, out: &mut Writer) -> Result<Option<Vec<f64>>, Stop> {
         self.turns += 1;
-        if self.turns > 1 {
+        if self.turns > 1 || !self.renewed.is_empty() {
             worker.reload(self.module)?;
+        }
+        // On a GPU after the turns: a kernel that counts its launches may begin to remember in any of them.
+        if self.turns == 1 && self.emulated {
+            self.expect_same_time_on_new_inputs(worker)?;
         }
         let mut rng = ChaCha8Rng::seed_from_u64(inputs);
         let mut order: Vec<usize> = (0..self.drawn.len()).collect();
@@ -282,9 +292,7 @@ impl Timed for TensorTiming {
 
     fn in_same_worker(&self, worker: &mut Worker, image: &Path) -> Result<Option<Box<dyn Timed>>, Stop> {
         let module = worker.load(image)?;
-        for entry in self.spec.entries() {
-            worker.require_entry(module, entry)?;
-        }
+        require_entries(&self.spec, worker, module)?;
         Ok(Some(Box::new(TensorTiming::new(
             self.resident.clone(),
             module,
@@ -295,6 +303,9 @@ impl Timed for TensorTiming {
     }
 
     fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness, Stop> {
+        if !self.emulated {
+            self.expect_same_time_on_new_inputs(worker)?;
+        }
         self.report_breaches(worker, out)?;
         self.verdict(out)
     }
@@ -339,7 +350,7 @@ impl Timed for TensorTiming {
         each.map(|(at, (case, seconds))| WorkloadFigures {
             label: case.label.clone(),
             seconds,
-            words: words(case, &seconds, self.latency(at)),
+            words: case.amounts.words(&seconds, self.latency(at)),
         })
         .collect()
     }
@@ -376,19 +387,6 @@ fn write_no_graph(why: &str, out: &mut Writer) -> Result<(), Stop> {
     Ok(out.caveat(format_args!(
         "the kernel could not be captured as a CUDA graph ({why}): its times hold what the host needs for each launch"
     ))?)
-}
-
-/// Figures of a workload besides its time.
-fn words(case: &Case, seconds: &TimingSummary, latency: Option<f64>) -> String {
-    let mut words = String::new();
-    if let Some(latency) = latency {
-        words += &format!(" latency_us={:.3}", latency * 1e6);
-    }
-    words += &format!(" gbps={:.2}", case.amounts.bytes / seconds.median / 1e9);
-    if let Some(flops) = case.amounts.flops {
-        words += &format!(" gflops={:.2}", flops / seconds.median / 1e9);
-    }
-    words
 }
 
 #[cfg(test)]

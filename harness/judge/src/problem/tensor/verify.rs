@@ -1,7 +1,7 @@
 //! Verifying one case: launching it and comparing what it wrote.
 
 use super::case_data::CaseData;
-use super::launcher::{CaseLauncher, Outputs, Written};
+use super::launcher::{CaseLauncher, Inputs, Outputs, Written};
 use super::resident::{AcceptedOutputs, Resident};
 use super::spec::ProblemSpec;
 use super::tally::{ComparedOutputs, GateTally, LaunchOf};
@@ -120,16 +120,16 @@ impl CaseCheck<'_> {
         let Launches { launcher, drawn, accepted, least } = *launches;
         let sets = drawn.sets.len();
         // A GPU has an order of its own.
-        let (orders, launches) = match cx.device.emulated {
-            true => {
-                let shuffled = ExecutionOrder::Shuffled(cx.seed);
-                (vec![ExecutionOrder::Forward, ExecutionOrder::Reverse, shuffled], sets.max(least))
-            }
-            false => (vec![ExecutionOrder::Forward], sets),
+        let is_ordered = worker.orders_threads();
+        let launches = if cx.device.emulated { sets.max(least) } else { sets };
+        let shuffled = ExecutionOrder::Shuffled(cx.seed);
+        let orders = match is_ordered {
+            true => vec![ExecutionOrder::Forward, ExecutionOrder::Reverse, shuffled],
+            false => vec![ExecutionOrder::Forward],
         };
         for i in 0..launches {
             let (set, order) = (i % sets, orders[i % orders.len()]);
-            let how = match (cx.device.emulated, order) {
+            let how = match (is_ordered, order) {
                 (false, _) => format!("launch {}", i + 1),
                 (true, ExecutionOrder::Forward) => "threads in order".into(),
                 (true, ExecutionOrder::Reverse) => "threads in reverse order".into(),
@@ -165,6 +165,34 @@ impl CaseCheck<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Launches a resident case on renewed inputs, which lie where its sets have lain, and compares the outputs. Then its sets are
+    /// there again.
+    pub fn run_renewed(
+        &mut self,
+        launcher: &CaseLauncher,
+        renewed: &CaseData,
+        known: &[Inputs],
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+    ) -> Result<(), Stop> {
+        std::thread::scope(|scope| {
+            let how = "new inputs in the place of others";
+            for (set, inputs) in renewed.sets.iter().enumerate() {
+                launcher.write_inputs(worker, set, inputs)?;
+                let order = ExecutionOrder::Forward;
+                let launch = CheckedLaunch { launcher, drawn: renewed, set, order, how: how.into() };
+                let twice = self.spec.needs_two_launches(launcher.case());
+                let written = self.launch(&launch, twice, None, worker)?;
+                let comparing = Comparing::start(scope, launch, written);
+                let breaches = worker.breaches_of_given()?;
+                launcher.write_inputs(worker, set, &known[set % known.len().max(1)])?;
+                self.finish(Some(comparing), None, cx)?;
+                self.report(launcher, breaches, how, cx)?;
+            }
+            Ok(())
+        })
     }
 
     /// Launches a set once or twice. Returns what was written, and its digests if right outputs are noted.

@@ -7,7 +7,7 @@ _todo = []
 
 
 def _later(phase, info, todo=_todo):
-    if todo and sys._getframe(1).f_code.co_name not in ("axpy", "run", "_restore"):
+    if todo and sys._getframe(1).f_code.co_name not in ("axpy", "run", "restore", "end_a_copy", "thread_left", "let_go"):
         x, y, a = todo.pop()
         y[:] = x * a + 1
 

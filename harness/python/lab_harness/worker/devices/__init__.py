@@ -1,6 +1,7 @@
 """The devices of a worker: the processor by NumPy, and a CUDA device by PyTorch."""
 
 from ..failures import Lab
+from ..private import BUILTINS as __builtins__
 
 
 def open_device(target):

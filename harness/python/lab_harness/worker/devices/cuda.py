@@ -9,6 +9,7 @@ import sys
 from .. import dtypes
 from ..failures import Crash, Failure, Lab
 from ..noise import digest_of
+from ..private import BUILTINS as __builtins__
 from . import triton_kernels
 from .digester import Digester
 from .libcuda import OUT_OF_MEMORY, Driver
@@ -182,6 +183,7 @@ class CudaDevice:
         address = _c_u64()
         code = self._driver.code("cuMemAlloc_v2", _byref(address), length)
         if code == OUT_OF_MEMORY:
+            _collect()
             self._empty_cache()
             code = self._driver.code("cuMemAlloc_v2", _byref(address), length)
         if code == OUT_OF_MEMORY and self._reserved(self._ordinal) > length:
@@ -324,10 +326,17 @@ class CudaDevice:
                 return tensor[address - base:address - base + length].view(kind)
         raise Lab(f"no buffer lies at {address:#x}")
 
-    def run(self, calls, flush, as_graph):
-        """Runs the calls one after the other. Returns the seconds, why they did not run as a graph, and resources."""
+    def run(self, calls, flush, as_graph, take_back):
+        """Runs the calls one after the other. Returns the seconds, and why they did not run as a graph."""
         seconds, uncaptured = self._window.run(calls, flush, as_graph)
-        return seconds, uncaptured, triton_kernels.resources(calls[0].module.namespace) if len(calls) == 1 else []
+        take_back()
+        for call in calls:
+            call.let_go()
+        return seconds, uncaptured
+
+    def resources(self, calls):
+        """What a single call's Triton kernels use of the device."""
+        return triton_kernels.resources(calls[0].module.namespace) if len(calls) == 1 else []
 
     def compiled(self, namespace):
         """What the Triton kernels among these globals have compiled, for `use_compiled`."""

@@ -9,6 +9,7 @@ import ctypes
 from numpy import array, concatenate, cumsum, dtype, frombuffer, uint32, uint64, zeros
 
 from ..noise import NOISE_WORDS
+from ..private import BUILTINS as __builtins__
 from . import digest_ptx, scramble_ptx
 
 _CHUNK_WORDS = 1 << 16

@@ -7,6 +7,7 @@ Memory, streams, events and graphs of the worker go this way and not through PyT
 import ctypes
 
 from ..failures import Crash, Lab
+from ..private import BUILTINS as __builtins__
 
 _byref, _pointer = ctypes.byref, ctypes.POINTER
 _c_int, _c_uint, _c_size, _c_u64, _c_void = (ctypes.c_int, ctypes.c_uint, ctypes.c_size_t, ctypes.c_uint64,

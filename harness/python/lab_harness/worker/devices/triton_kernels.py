@@ -4,12 +4,16 @@ Works on the attributes of Triton's objects, without an import of Triton. Triton
 version lacks them, a module shows no resources and compiles again after a reload.
 """
 
+from ..private import BUILTINS as __builtins__
+
 # Local memory that Triton counts as one spill, in bytes.
 _SPILL_BYTES = 4
+_name_of, _module_of = (vars(type)[name].__get__ for name in ("__name__", "__module__"))
 
 
 def _is_of_triton(value, *names):
-    return type(value).__module__.startswith("triton.") and type(value).__name__ in names
+    module = _module_of(type(value))
+    return type(module) is str and module.startswith("triton.") and _name_of(type(value)) in names
 
 
 def is_kernel(value):

@@ -13,6 +13,7 @@ import time
 
 from ..failures import Crash, Failure
 from ..noise import secret
+from ..private import BUILTINS as __builtins__
 
 _RELAXED = 2
 # CU_EVENT_RECORD_EXTERNAL: the event becomes a node of the graph, and its time can be read after the replay.
