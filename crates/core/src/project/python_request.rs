@@ -26,12 +26,8 @@ impl PythonRequest {
         if project.external() {
             return own;
         }
-        let listed = KernelList::of(&project.root, &project.home).find().into_iter();
-        let below =
-            listed.filter_map(|kernel| Project::open(&project.root, Some(&project.root.join(kernel))).ok());
-        let same = below.filter(|other| other.config_file == project.config_file && !other.external());
         let mut sources: Vec<String> = own.into_iter().map(|own| own.source).collect();
-        for source in same.filter_map(|other| python::source(&other)) {
+        for source in others_of(project).filter_map(|other| python::source(&other)) {
             if !sources.contains(&source) {
                 sources.push(source);
             }
@@ -39,6 +35,45 @@ impl PythonRequest {
         let mut sources = sources.into_iter();
         let (source, others) = (sources.next()?, sources.collect());
         Some(PythonRequest { source, others, interpreter: Interpreter::of(project) })
+    }
+}
+
+/// The other projects that the trust in this project's lab.toml, or in its repository, is about.
+fn others_of(project: &Project) -> impl Iterator<Item = Project> {
+    let listed = KernelList::of(&project.root, &project.home).find().into_iter();
+    let below =
+        listed.filter_map(|kernel| Project::open(&project.root, Some(&project.root.join(kernel))).ok());
+    below.filter(|other| other.config_file == project.config_file && !other.external())
+}
+
+/// Peers in Python, which run with the user's rights whatever the kernel's language is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeersRequest {
+    /// Their files, relative to the work tree.
+    pub sources: Vec<String>,
+    pub interpreter: Interpreter,
+}
+
+impl PeersRequest {
+    pub(super) fn of(project: &Project) -> Option<PeersRequest> {
+        PeersRequest::new(project, python::peers(project))
+    }
+
+    /// The peers of all kernels that the trust in this project's lab.toml, or in its repository, is about.
+    pub(super) fn of_all(project: &Project) -> Option<PeersRequest> {
+        let mut sources = python::peers(project);
+        if !project.external() {
+            for source in others_of(project).flat_map(|other| python::peers(&other)) {
+                if !sources.contains(&source) {
+                    sources.push(source);
+                }
+            }
+        }
+        PeersRequest::new(project, sources)
+    }
+
+    fn new(project: &Project, sources: Vec<String>) -> Option<PeersRequest> {
+        (!sources.is_empty()).then(|| PeersRequest { sources, interpreter: Interpreter::of(project) })
     }
 }
 

@@ -10,11 +10,11 @@
 
 #![allow(clippy::disallowed_methods, reason = "the state folder is the user's own")]
 
-pub use super::python_request::PythonRequest;
+pub use super::python_request::{PeersRequest, PythonRequest};
 
 use super::python_request::interpreter_in_words;
 use crate::config::{self, Config, Harness};
-use crate::project::python::{self, Interpreter};
+use crate::project::python;
 use crate::project::{Project, compile_paths};
 use anyhow::{Context, Result, bail};
 use etcetera::{AppStrategy, AppStrategyArgs};
@@ -50,21 +50,6 @@ pub struct TrustRequest {
     mark: TrustMark,
     /// lab.toml and the work tree that it is in. `None` where there is no lab.toml.
     config: Option<(PathBuf, PathBuf)>,
-}
-
-/// Peers in Python, which run with the user's rights whatever the kernel's language is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PeersRequest {
-    /// Their files, relative to the work tree.
-    pub sources: Vec<String>,
-    pub interpreter: Interpreter,
-}
-
-impl PeersRequest {
-    fn of(project: &Project) -> Option<PeersRequest> {
-        let sources = python::peers(project);
-        (!sources.is_empty()).then(|| PeersRequest { sources, interpreter: Interpreter::of(project) })
-    }
 }
 
 /// Most sources that a request lists.
@@ -136,7 +121,8 @@ impl TrustRequest {
     /// [`TrustRequest::of`] for a user who names no kernel: it lists the Python of every kernel that the trust is about.
     pub fn of_folder(project: &Project) -> TrustRequest {
         let python = PythonRequest::of_all(project);
-        TrustRequest { python, ..TrustRequest::of(project, None) }
+        let peers = PeersRequest::of_all(project);
+        TrustRequest { python, peers, ..TrustRequest::of(project, None) }
     }
 
     /// What is not trusted yet, as the subject of a sentence.
@@ -175,7 +161,10 @@ impl TrustRequest {
         if let Some(peers) = &self.peers {
             lines
                 .push(sentence("A measurement also runs the peers in these Python files, with your rights:"));
-            lines.extend(peers.sources.iter().map(|source| path(Path::new(source))));
+            lines.extend(peers.sources.iter().take(LISTED).map(|source| path(Path::new(source))));
+            if let Some(more) = peers.sources.len().checked_sub(LISTED).filter(|more| *more > 0) {
+                lines.push(TrustLine::Sentence(format!("and {more} more files of peers.")));
+            }
             if self.python.is_none() {
                 lines.push(sentence(interpreter_in_words(&peers.interpreter)));
                 lines.push(path(&peers.interpreter.program));

@@ -179,6 +179,9 @@ fn compare(
     })
 }
 
+/// A problem, and whether the candidate passes it.
+type JudgedProblem = (Box<dyn Problem>, Correctness);
+
 /// The problem without these workloads, which the candidate has passed. `Err(why)` where the lab has no place for its buffers beside
 /// those of all workloads.
 fn without(
@@ -188,7 +191,7 @@ fn without(
     left_out: &[LeftOut],
     out: &mut Writer,
     lines: &mut Writer,
-) -> Result<Result<(Box<dyn Problem>, Correctness), String>, Stop> {
+) -> Result<Result<JudgedProblem, String>, Stop> {
     let mut problem = problem::open(&env.options.folder)?;
     problem.use_workloads(env.options.when);
     problem.leave_out(&prepared::labels(left_out));

@@ -47,7 +47,7 @@ impl PeerSpec {
 
 /// The number of the last line that defines a function at the top of a source, from 1: Python calls the last one.
 fn line_of(function: &str, source: &str) -> Option<usize> {
-    let defines = |line: &&str| {
+    let defines = |line: &str| {
         if let Some(named) = definition(line) {
             let rest = named.strip_prefix(function).map(str::trim_start);
             return rest.is_some_and(|rest| rest.starts_with(['(', '[']));
@@ -59,7 +59,7 @@ fn line_of(function: &str, source: &str) -> Option<usize> {
         targets.any(|target| target.trim_start() == function) && !line.starts_with([' ', '\t'])
     };
     let lines: Vec<&str> = source.lines().collect();
-    lines.iter().rposition(|line| defines(&line)).map(|at| at + 1)
+    lines.iter().rposition(|line| defines(line)).map(|at| at + 1)
 }
 
 /// What stands behind the `def` of a line.

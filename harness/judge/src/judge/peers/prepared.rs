@@ -29,7 +29,7 @@ pub struct PreparedPeer {
 
 /// What came of one start of a peer.
 enum Started {
-    Ready(PreparedPeer),
+    Ready(Box<PreparedPeer>),
     /// It does not compute these workloads.
     Fails(Vec<LeftOut>),
 }
@@ -49,7 +49,7 @@ impl PreparedPeer {
         for _ in 0..MOST_STARTS {
             let found = match start(env, builder, of, (peer, file), &left_out, out)? {
                 Ok(Started::Ready(ready)) => {
-                    return Ok(Ok(PreparedPeer { left_out, of: all.len(), ..ready }));
+                    return Ok(Ok(PreparedPeer { left_out, of: all.len(), ..*ready }));
                 }
                 Ok(Started::Fails(found)) => found,
                 Err(why) => return Ok(Err(why)),
@@ -131,7 +131,7 @@ fn start(
         out.line("peer_versions", format_args!("{} {}", peer.name, words.join(" ")))?;
     }
     let mut ready = Incumbent::new(worker, timed);
-    Ok(ready.turn(0).map(|_| Started::Ready(PreparedPeer { ready, left_out: Vec::new(), of: 0 })))
+    Ok(ready.turn(0).map(|_| Started::Ready(Box::new(PreparedPeer { ready, left_out: Vec::new(), of: 0 }))))
 }
 
 /// The labels of these workloads.

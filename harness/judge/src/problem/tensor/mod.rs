@@ -15,6 +15,7 @@ mod number;
 mod objective;
 mod outcomes;
 mod parameters;
+mod part;
 mod planted;
 mod reference;
 mod renewed;
@@ -132,17 +133,11 @@ impl Problem for TensorProblem {
     }
 
     fn cases(&self) -> Vec<ProblemCase> {
-        let case = |case: &Case| ProblemCase { label: case.label.clone(), is_held_out: case.held_out };
-        match self.chosen.is_empty() {
-            true => self.spec.cases.iter().map(case).collect(),
-            false => self.chosen.iter().map(|index| case(&self.spec.cases[*index])).collect(),
-        }
+        self.judged_cases()
     }
 
     fn leave_out(&mut self, labels: &[String]) {
-        let mut spec = (*self.spec).clone();
-        spec.cases.retain(|case| !labels.contains(&case.label));
-        self.spec = Rc::new(spec);
+        self.without_cases(labels);
     }
 
     fn launch_each(
@@ -151,26 +146,7 @@ impl Problem for TensorProblem {
         worker: &mut Worker,
         module: ModuleId,
     ) -> Result<Vec<LeftOut>, Stop> {
-        let mut failed = Vec::new();
-        for index in &self.chosen {
-            let case = &self.spec.cases[*index];
-            let sets = [case_data::first_set(&self.spec, case, cx.device, cx.seed)];
-            let launcher = CaseLauncher::set_up(&self.spec, *index, worker, &sets)?;
-            let parameters = parameters::parameters(&self.spec, case);
-            let launched = match worker.require_entry(module, &case.entry, parameters) {
-                Ok(()) => launcher.launch(worker, module, 0, &sets, ExecutionOrder::Forward).map(drop),
-                missing => missing,
-            };
-            if let Err(stop) = launched {
-                failed.push(LeftOut { label: case.label.clone(), why: stop.to_string() });
-                // A kernel in CUDA C++ that crashed leaves nothing that could be used.
-                if !(worker.is_python() && worker.is_alive()) {
-                    return Ok(failed);
-                }
-            }
-            launcher.take_down(worker)?;
-        }
-        Ok(failed)
+        self.launch_each_case(cx, worker, module)
     }
 
     fn require_entries(&self, worker: &mut Worker, module: ModuleId) -> Result<(), Stop> {
