@@ -74,6 +74,8 @@ class CudaDevice:
     """A CUDA device with its primary context, which PyTorch uses too."""
 
     page_bytes = PAGE
+    # What decides how fast a kernel is, whether or not its source imports it.
+    packages = frozenset({"numpy", "torch", "triton", "cupy"})
     has_graphs = True
 
     def __init__(self, ordinal):
