@@ -9,6 +9,7 @@
 //! | [`child_group`] | starts a child as the leader of a process group, and ends the whole group |
 //! | [`descendants`] | the processes that a process has started |
 //! | [`root`] | opens the files of a folder without following links |
+//! | [`large_pages`] | lets a program have its memory in large pages |
 //! | [`lifetime`] | ends a process with its parent, and its children with a signal |
 //!
 //! This crate knows nothing of kernels, runs and devices, and uses no other crate of the lab.
@@ -18,6 +19,7 @@ pub mod atomic_file;
 pub mod child_group;
 pub mod descendants;
 pub mod file_lock;
+pub mod large_pages;
 pub mod leftovers;
 pub mod lifetime;
 pub mod root;

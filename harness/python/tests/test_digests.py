@@ -43,7 +43,7 @@ class Digests(unittest.TestCase):
         memory = bytes((i * 7 + i // 256) % 256 for i in range(4 * words + 4096))
         for address, length in ((0, 0), (3, 0), (4, 4), (5, 1), (5, 2), (6, 11), (2, 2), (1, 4 * words), (8, 4 * words + 5)):
             total = 0
-            for chunk in chunks_of(known, address, length):
+            for chunk in chunks_of(known, address, length).view(digester._CHUNK).reshape(-1):
                 at, index, count = int(chunk["address"]), int(chunk["index"]), int(chunk["words"])
                 for i in range(count):
                     word = int.from_bytes(memory[at + 4 * i:at + 4 * i + 4], "little")

@@ -8,6 +8,7 @@ use crate::project::python::{self, Interpreter};
 use crate::runner::python_package;
 use lab_python::First;
 use lab_system::child_group::ChildGroup;
+use lab_system::large_pages;
 use rustix::process::Signal;
 use std::io::{self, PipeWriter};
 use std::path::{Path, PathBuf};
@@ -54,6 +55,7 @@ impl PythonStandby {
             // Each run says what is missing.
             .stdout(Stdio::null())
             .stderr(Stdio::null());
+        large_pages::allow(&mut command);
         let group = ChildGroup::spawn(&mut command)?;
         Ok(Some(PythonStandby { group, _alive: alive, socket, program }))
     }

@@ -8,6 +8,7 @@ use crate::run::Reason;
 use crate::runner::process::Limits;
 use lab_protocol::Target;
 use lab_protocol::{Tool, When};
+use lab_system::large_pages;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -140,6 +141,7 @@ impl RunSpec {
             command.args(self.tools.iter().map(|tool| format!("--tool={}", tool.name())));
         }
         command.current_dir(&project.root);
+        large_pages::allow(&mut command);
         command
     }
 

@@ -6,7 +6,7 @@ use super::forwarded_stream::ForwardedStream;
 use super::output;
 use lab_protocol::FatalSignal;
 use lab_system::child_group::{self, ChildGroup};
-use lab_system::lifetime;
+use lab_system::{large_pages, lifetime};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeReader};
 use std::os::fd::{AsFd, OwnedFd};
@@ -130,6 +130,7 @@ impl Child {
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Where this repository is, is nothing that a kernel needs to know.
         command.env_remove("PWD").env_remove("OLDPWD");
+        large_pages::allow(command);
         // What the user's shell holds open is not the child's.
         lab_device::sandbox::keep_descriptors();
         let mut group = ChildGroup::spawn(command)?;

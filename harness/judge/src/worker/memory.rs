@@ -196,7 +196,7 @@ impl Memory {
         let mut digests = Vec::with_capacity(ids.len());
         for id in ids {
             let mut hasher = blake3::Hasher::new();
-            hasher.update(&key.to_le_bytes()).update(&self.read(driver, *id)?);
+            hasher.update(&key.to_le_bytes()).update(&self.read(driver, *id, Vec::new())?);
             let first =
                 hasher.finalize().as_bytes().first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
             digests.push(first);
@@ -219,9 +219,15 @@ impl Memory {
         driver.upload(buffer.address(), bytes)
     }
 
-    pub fn read(&mut self, driver: &mut dyn Driver, id: BufferId) -> Result<Vec<u8>, DeviceError> {
+    /// `bytes` are taken for the content, whatever they hold.
+    pub fn read(
+        &mut self,
+        driver: &mut dyn Driver,
+        id: BufferId,
+        mut bytes: Vec<u8>,
+    ) -> Result<Vec<u8>, DeviceError> {
         let buffer = self.get(id)?;
-        let mut bytes = vec![0; buffer.bytes];
+        bytes.resize(buffer.bytes, 0);
         driver.download(buffer.address(), &mut bytes)?;
         Ok(bytes)
     }
@@ -277,7 +283,7 @@ impl Memory {
 
     /// Declares the content of a buffer an input, which must not change.
     pub fn seal(&mut self, driver: &mut dyn Driver, id: BufferId) -> Result<(), DeviceError> {
-        let content = self.read(driver, id)?;
+        let content = self.read(driver, id, Vec::new())?;
         self.seal_as(driver, id, content)
     }
 

@@ -47,6 +47,7 @@ pub fn serve(
             Err(failure) => (Err(failure), Vec::new()),
         };
         framing::send(&mut stream, &(number, answer), &body)?;
+        device.keep(body);
     }
     Ok(())
 }
@@ -65,12 +66,24 @@ struct OpenDevice {
     info: DeviceInfo,
     memory: Memory,
     launching: Launching,
+    /// Memory for the content of the next buffer that is read. New memory would cost as much time as the copy into it.
+    spare: Vec<u8>,
 }
+
+/// Most bytes that are kept for the next content.
+const MOST_SPARE: usize = 256 << 20;
 
 impl OpenDevice {
     fn new(driver: Box<dyn Driver>, memory: Memory) -> Self {
         let info = driver.info();
-        OpenDevice { driver, info, memory, launching: Launching::default() }
+        OpenDevice { driver, info, memory, launching: Launching::default(), spare: Vec::new() }
+    }
+
+    /// Keeps memory for the content of the next buffer.
+    fn keep(&mut self, body: Vec<u8>) {
+        if (self.spare.capacity()..=MOST_SPARE).contains(&body.capacity()) {
+            self.spare = body;
+        }
     }
 
     fn answer(
@@ -78,7 +91,7 @@ impl OpenDevice {
         request: WorkerRequest,
         body: Vec<u8>,
     ) -> Result<(WorkerReply, Vec<u8>), WorkerFailure> {
-        let OpenDevice { driver, info, memory, launching } = self;
+        let OpenDevice { driver, info, memory, launching, spare } = self;
         let device = &mut Device { driver: &mut **driver, memory, info };
         let reply = match request {
             WorkerRequest::Open { .. } => {
@@ -105,7 +118,8 @@ impl OpenDevice {
                 WorkerReply::Done
             }
             WorkerRequest::Read { buffer } => {
-                return Ok((WorkerReply::Done, device.memory.read(device.driver, buffer)?));
+                let bytes = std::mem::take(spare);
+                return Ok((WorkerReply::Done, device.memory.read(device.driver, buffer, bytes)?));
             }
             WorkerRequest::Fill { buffer, pattern } => {
                 device.memory.fill(device.driver, buffer, pattern)?;

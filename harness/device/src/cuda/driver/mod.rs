@@ -30,6 +30,9 @@ use std::collections::BTreeMap;
 use std::ffi::{CString, c_int, c_void};
 use std::path::Path;
 
+/// Copies of fewer bytes are sooner done by the driver.
+const WORTH_STAGING: usize = 64 << 10;
+
 unsafe extern "C" {
     /// The C library's `fflush`: the driver writes the output of a kernel's `printf` through the C library.
     fn fflush(stream: *mut c_void) -> c_int;
@@ -237,23 +240,36 @@ impl Driver for CudaDriver {
     fn upload(&mut self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
         self.allocations.check(address, bytes.len())?;
         let action = format!("copy {} bytes to the device", bytes.len());
-        // SAFETY: the range is inside a live allocation. The driver has read pageable host memory, such as `bytes`,
-        // when the call returns.
-        let code =
-            unsafe { ffi::cuMemcpyHtoDAsync_v2(address, bytes.as_ptr().cast(), bytes.len(), self.stream) };
-        check(code, &action)?;
+        let staging = self.staging.as_mut().filter(|_| bytes.len() >= WORTH_STAGING);
+        // SAFETY: the range is inside a live allocation, and the stream belongs to the context that is current. The driver has
+        // read pageable host memory, such as `bytes`, when its own copy returns.
+        unsafe {
+            match staging {
+                Some(staging) => staging.upload(self.stream, address, bytes)?,
+                None => check(
+                    ffi::cuMemcpyHtoDAsync_v2(address, bytes.as_ptr().cast(), bytes.len(), self.stream),
+                    &action,
+                )?,
+            }
+        }
         self.wait(&action)
     }
 
     fn download(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
         self.allocations.check(address, bytes.len())?;
         let action = format!("copy {} bytes from the device", bytes.len());
-        // SAFETY: the range is inside a live allocation. The driver has written pageable host memory, such as
-        // `bytes`, when the call returns.
-        let code = unsafe {
-            ffi::cuMemcpyDtoHAsync_v2(bytes.as_mut_ptr().cast(), address, bytes.len(), self.stream)
-        };
-        check(code, &action)?;
+        let staging = self.staging.as_mut().filter(|_| bytes.len() >= WORTH_STAGING);
+        // SAFETY: the range is inside a live allocation, and the stream belongs to the context that is current. The driver has
+        // written pageable host memory, such as `bytes`, when its own copy returns.
+        unsafe {
+            match staging {
+                Some(staging) => staging.download(self.stream, address, bytes)?,
+                None => check(
+                    ffi::cuMemcpyDtoHAsync_v2(bytes.as_mut_ptr().cast(), address, bytes.len(), self.stream),
+                    &action,
+                )?,
+            }
+        }
         self.wait(&action)
     }
 

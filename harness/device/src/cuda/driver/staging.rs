@@ -1,6 +1,5 @@
-//! Comparing device memory with expected bytes, a chunk at a time: while one chunk is compared, the next one is
-//! being copied. The chunks are copied to page-locked memory, which is several times as fast as a copy to other
-//! memory.
+//! Copying between device memory and the host's, a chunk at a time through page-locked memory: the device copies from and to
+//! it several times as fast as from and to other memory. While one chunk is compared or copied on, the next one is under way.
 #![allow(unsafe_code)]
 
 use crate::api::{COMPARE_CHUNK_BYTES, DeviceError};
@@ -9,10 +8,18 @@ use crate::cuda::ffi;
 use cudarc::driver::sys::{CUdeviceptr, CUevent, CUstream};
 use std::ffi::c_void;
 
-const ACTION: &str = "compare device memory";
+const ACTION: &str = "copy device memory";
 
-/// A chunk to compare: its offset in the memory, the expected bytes, and the buffer that it is copied to.
-type Chunk<'a> = (usize, &'a [u8], usize);
+/// A chunk: its offset in the memory, its bytes, and the buffer that it is copied to.
+type Chunk = (usize, usize, usize);
+
+/// The chunks of so many bytes. The buffers take turns.
+fn chunks(bytes: usize) -> impl Iterator<Item = Chunk> {
+    let offsets = (0..bytes).step_by(COMPARE_CHUNK_BYTES);
+    offsets
+        .zip([0, 1].into_iter().cycle())
+        .map(move |(offset, buffer)| (offset, (bytes - offset).min(COMPARE_CHUNK_BYTES), buffer))
+}
 
 /// Two buffers in host memory that are filled in turns.
 pub struct Staging {
@@ -73,16 +80,80 @@ impl Staging {
         address: u64,
         expected: &[u8],
     ) -> Result<Option<usize>, DeviceError> {
-        let offsets = (0..).step_by(COMPARE_CHUNK_BYTES);
-        let buffers = [0, 1].into_iter().cycle();
-        let chunks = offsets.zip(expected.chunks(COMPARE_CHUNK_BYTES)).zip(buffers);
-        let mut chunks = chunks.map(|((offset, expected), buffer)| (offset, expected, buffer));
-        let mut current = chunks.next();
-        // SAFETY: the caller's promise. No copy into this buffer is under way.
-        unsafe { self.copy(stream, address, current)? };
         let mut found = None;
-        while let Some((offset, expected, buffer)) = current {
-            current = chunks.next().filter(|_| found.is_none());
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.each_chunk(stream, address, expected.len(), |offset, actual| {
+                let expected = &expected[offset..offset + actual.len()];
+                if actual != expected {
+                    found = actual.iter().zip(expected).position(|(a, b)| a != b).map(|i| offset + i);
+                }
+                found.is_none()
+            })?;
+        }
+        Ok(found)
+    }
+
+    /// Copies memory at `address` to the host.
+    ///
+    /// # Safety
+    /// As [`Staging::first_difference`].
+    pub unsafe fn download(
+        &mut self,
+        stream: CUstream,
+        address: u64,
+        bytes: &mut [u8],
+    ) -> Result<(), DeviceError> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.each_chunk(stream, address, bytes.len(), |offset, actual| {
+                bytes[offset..offset + actual.len()].copy_from_slice(actual);
+                true
+            })
+        }
+    }
+
+    /// Copies bytes to memory at `address`. They are there when the stream has ended its work.
+    ///
+    /// # Safety
+    /// As [`Staging::first_difference`].
+    pub unsafe fn upload(&mut self, stream: CUstream, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+        for (offset, length, buffer) in chunks(bytes.len()) {
+            let buffer = &self.buffers[buffer];
+            // SAFETY: the event and the memory live as long as `self`. After the event no copy out of this buffer is under way,
+            // and a chunk is no longer than the buffer. The caller promises that the range is allocated.
+            unsafe {
+                check(ffi::cuEventSynchronize(buffer.copied), ACTION)?;
+                let content = bytes[offset..offset + length].as_ptr();
+                std::ptr::copy_nonoverlapping(content, buffer.memory.cast::<u8>(), length);
+                check(
+                    ffi::cuMemcpyHtoDAsync_v2(address + offset as u64, buffer.memory, length, stream),
+                    ACTION,
+                )?;
+                check(ffi::cuEventRecord(buffer.copied, stream), ACTION)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands each chunk of memory at `address` with its offset to `take`, until that returns false.
+    ///
+    /// # Safety
+    /// As [`Staging::first_difference`].
+    unsafe fn each_chunk(
+        &mut self,
+        stream: CUstream,
+        address: u64,
+        bytes: usize,
+        mut take: impl FnMut(usize, &[u8]) -> bool,
+    ) -> Result<(), DeviceError> {
+        let mut chunks = chunks(bytes);
+        let mut current = chunks.next();
+        let mut goes_on = true;
+        // SAFETY: the caller's promise. The stream has ended its copies out of this buffer before it copies into it.
+        unsafe { self.copy(stream, address, current)? };
+        while let Some((offset, length, buffer)) = current {
+            current = chunks.next().filter(|_| goes_on);
             // SAFETY: the caller's promise. This is the other buffer, whose last copy was waited for one round ago.
             unsafe { self.copy(stream, address, current)? };
             let buffer = &self.buffers[buffer];
@@ -91,13 +162,11 @@ impl Staging {
             // next round, when `actual` is gone.
             let actual = unsafe {
                 check(ffi::cuEventSynchronize(buffer.copied), ACTION)?;
-                std::slice::from_raw_parts(buffer.memory.cast::<u8>(), expected.len())
+                std::slice::from_raw_parts(buffer.memory.cast::<u8>(), length)
             };
-            if found.is_none() && actual != expected {
-                found = actual.iter().zip(expected).position(|(a, b)| a != b).map(|i| offset + i);
-            }
+            goes_on = goes_on && take(offset, actual);
         }
-        Ok(found)
+        Ok(())
     }
 
     /// Begins the copy of a chunk into its buffer.
@@ -110,12 +179,12 @@ impl Staging {
         address: u64,
         chunk: Option<Chunk>,
     ) -> Result<(), DeviceError> {
-        let Some((offset, expected, buffer)) = chunk else { return Ok(()) };
+        let Some((offset, length, buffer)) = chunk else { return Ok(()) };
         let (address, buffer) = (address + offset as u64, &self.buffers[buffer]);
         // SAFETY: the caller promises that the range is allocated and nobody uses the buffer. A chunk is no longer
         // than the buffer, which lives until `drop`; freeing it there waits for the copy.
         unsafe {
-            check(ffi::cuMemcpyDtoHAsync_v2(buffer.memory, address, expected.len(), stream), ACTION)?;
+            check(ffi::cuMemcpyDtoHAsync_v2(buffer.memory, address, length, stream), ACTION)?;
             check(ffi::cuEventRecord(buffer.copied, stream), ACTION)
         }
     }

@@ -144,20 +144,35 @@ pub fn draw(
     device: &DeviceInfo,
     seed: u64,
 ) -> Result<CaseData, Stop> {
-    let case = &spec.cases[index];
+    let (spec_of_case, case) = (&**spec, &spec.cases[index]);
     let Some(reference) = reference else {
         return Err(Stop::Lab("the tensor problem was not prepared before its launches".into()));
     };
     let planted = planted_sets(spec, case, device, seed);
-    let drawn =
-        sets_of(case, part, &planted, device).into_iter().map(|which| set(spec, case, &planted, seed, which));
-    let (sets, planted): (Vec<Inputs>, Vec<Vec<Placed>>) = drawn.unzip();
+    let drawn = each_on_a_thread(&sets_of(case, part, &planted, device), |which| {
+        set(spec_of_case, case, &planted, seed, which)
+    });
+    let (sets, planted): (Vec<Inputs>, Vec<Vec<Placed>>) = drawn.into_iter().unzip();
     let mut data = CaseData { sets, expected: Vec::new(), after_steps: Vec::new(), planted };
     for Expected { outputs, after_steps } in reference.expect(spec, index, &data.sets)? {
         data.expected.push(outputs);
         data.after_steps.extend(after_steps);
     }
     Ok(data)
+}
+
+/// Calls `make` for each item, on as many threads as the processor runs at once. The results are in the items' order.
+fn each_on_a_thread<I: Copy + Sync, R: Send>(items: &[I], make: impl Fn(I) -> R + Sync) -> Vec<R> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let share = items.len().div_ceil(threads).max(1);
+    std::thread::scope(|scope| {
+        let parts = items.chunks(share).map(|part| {
+            let make = &make;
+            scope.spawn(move || part.iter().map(|item| make(*item)).collect::<Vec<R>>())
+        });
+        let running: Vec<_> = parts.collect();
+        running.into_iter().flat_map(|part| part.join().expect("drawing numbers does not panic")).collect()
+    })
 }
 
 /// The number of input sets. A timed window launches each set once at most, so a case with short launches gets as many as

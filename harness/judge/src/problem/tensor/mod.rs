@@ -44,6 +44,7 @@ use launcher::CaseLauncher;
 use objective::Figure;
 use outcomes::{CaseOutcome, CaseOutcomes};
 use reference::ReferenceKernel;
+use renewed::cases_to_renew;
 use resident::{AcceptedOutputs, Resident, TimedCases};
 use sealing::Stocking;
 use spec::{Case, CaseTensor, Origin, ProblemSpec};
@@ -74,7 +75,7 @@ pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
         accepted: AcceptedOutputs::default(),
         accepted_of_incumbent: AcceptedOutputs::default(),
         stocking: Stocking::None,
-        renews_inputs: false,
+        renewed: Vec::new(),
     }))
 }
 
@@ -100,8 +101,8 @@ struct TensorProblem {
     accepted: AcceptedOutputs,
     accepted_of_incumbent: AcceptedOutputs,
     stocking: Stocking,
-    /// Whether the candidate may keep what it computes beyond its module, so that it gets new inputs where others have lain.
-    renews_inputs: bool,
+    /// The timed cases that get new inputs where others have lain, as indices into the spec's. None of a kernel in CUDA.
+    renewed: Vec<usize>,
 }
 
 impl Problem for TensorProblem {
@@ -172,7 +173,6 @@ impl Problem for TensorProblem {
     }
 
     fn prepare(&mut self, cx: &mut ProblemContext, worker: &mut Worker) -> Result<(), Stop> {
-        self.renews_inputs = worker.is_python();
         let is_from_stock = self.take_from_stock(cx)?;
         let asked = self.spec.cases.iter().filter(|case| case.when <= self.when).count();
         self.chosen = self.cases_of(&self.spec, self.when, cx.device);
@@ -185,6 +185,9 @@ impl Problem for TensorProblem {
                 "the emulated device runs {} of {asked} workloads: cpu_max_cells leaves out the large ones",
                 self.chosen.len(),
             ))?;
+        }
+        if worker.is_python() {
+            self.renewed = cases_to_renew(&self.spec, self.timed_cases(), self.when, self.seed(cx));
         }
         device_memory::check(&self.spec, &self.chosen, cx.device)
             .map_err(|error| error.stop(&self.path(), &self.text))?;
@@ -222,15 +225,13 @@ impl Problem for TensorProblem {
             bytes += drawn.sets.iter().flatten().flatten().map(Vec::len).sum::<usize>();
             self.ahead.insert((index, Part::Planted), drawn);
         }
-        if self.renews_inputs {
-            for index in self.timed_cases() {
-                if bytes > MOST_AHEAD || !is_idle() {
-                    return Ok(());
-                }
-                let drawn = draw(&self.spec, index, Part::Renewed, &mut self.reference, cx.device, cx.seed)?;
-                bytes += drawn.sets.iter().flatten().flatten().map(Vec::len).sum::<usize>();
-                self.ahead.insert((index, Part::Renewed), drawn);
+        for index in self.renewed.clone() {
+            if bytes > MOST_AHEAD || !is_idle() {
+                return Ok(());
             }
+            let drawn = draw(&self.spec, index, Part::Renewed, &mut self.reference, cx.device, cx.seed)?;
+            bytes += drawn.sets.iter().flatten().flatten().map(Vec::len).sum::<usize>();
+            self.ahead.insert((index, Part::Renewed), drawn);
         }
         if is_idle() {
             self.resident(cx, worker)?;
@@ -286,7 +287,9 @@ impl Problem for TensorProblem {
             WorkerRole::Verified | WorkerRole::Fresh(_) => [candidate, incumbent],
         };
         let mut timing = TensorTiming::new(resident, module, accepted, place, cx.seed);
-        timing.renews_inputs = place == WorkerRole::Verified && self.renews_inputs;
+        if place == WorkerRole::Verified {
+            timing.renewed.clone_from(&self.renewed);
+        }
         Ok(Box::new(timing))
     }
 
@@ -404,7 +407,7 @@ impl TensorProblem {
             let at = timed.iter().position(|(timed, _)| *timed == index);
             let untimed = if at.is_none() { Some(self.take(index, Part::Drawn, cx)?) } else { None };
             let renewed = match at {
-                Some(_) if self.renews_inputs => Some(self.take(index, Part::Renewed, cx)?),
+                Some(_) if self.renewed.contains(&index) => Some(self.take(index, Part::Renewed, cx)?),
                 _ => None,
             };
             let planted = self.take(index, Part::Planted, cx)?;

@@ -74,3 +74,18 @@ fn half_of_the_cells_are_new_and_rows_stay_whole() {
         assert_eq!(count(&same(&x(one), &x(other))), 0);
     }
 }
+
+#[test]
+fn a_save_renews_what_fits_and_at_least_one_case_and_a_keep_renews_all() {
+    let more = "[[workload]]\ndims = { n = 1_000 }\n[[workload]]\ndims = { n = 4_000_000 }\n";
+    let spec = file::parse(Path::new("problem.toml"), &format!("{PROBLEM}{more}"), None).unwrap();
+    let renewed = |when, seed| {
+        let mut cases = cases_to_renew(&spec, vec![0, 1, 2], when, seed);
+        cases.sort_unstable();
+        cases
+    };
+    assert_eq!(renewed(When::Keep, 7), [0, 1, 2]);
+    let of_saves: Vec<_> = (0..50).map(|seed| renewed(When::Save, seed)).collect();
+    assert!(of_saves.iter().all(|cases| cases == &[0, 1] || cases == &[2]), "{of_saves:?}");
+    assert!(of_saves.contains(&vec![0, 1]) && of_saves.contains(&vec![2]), "each case has its saves");
+}

@@ -20,6 +20,36 @@ pub struct LaunchOf<'a> {
     pub planted: &'a [Placed],
 }
 
+/// What each output of a launch is beside what is expected; `None` for pure inputs.
+pub struct ComparedOutputs(Vec<Option<TensorComparison>>);
+
+impl ComparedOutputs {
+    /// Compares what a launch wrote with what is expected.
+    pub fn of(case: &Case, got: &Outputs, want: &Outputs) -> Self {
+        Self::cells(case, got, want, |i| Unwritten::of(case.tensors[i].dtype))
+    }
+
+    /// [`ComparedOutputs::of`] a launch beside which there is another one on the same inputs.
+    pub fn beside(case: &Case, [written, other]: [&Written; 2], want: &Outputs) -> Self {
+        let unwritten = |i: usize| written.unwritten(i, case.tensors[i].dtype, Some(other));
+        Self::cells(case, &written.outputs, want, unwritten)
+    }
+
+    fn cells<'a>(
+        case: &Case,
+        got: &Outputs,
+        want: &Outputs,
+        unwritten: impl Fn(usize) -> Unwritten<'a>,
+    ) -> Self {
+        let compare = |(i, (got, want)): (usize, (&Option<Vec<u8>>, &Option<Vec<u8>>))| {
+            let shaped = &case.tensors[i];
+            let (got, want) = (got.as_ref()?, want.as_ref()?);
+            Some(gates::compare(shaped.dtype, got, want, &shaped.tolerance, unwritten(i)))
+        };
+        ComparedOutputs(got.iter().zip(want).enumerate().map(compare).collect())
+    }
+}
+
 /// The results of all launches so far.
 pub struct GateTally {
     /// In the order of the spec's tensors; `None` for pure inputs.
@@ -79,47 +109,19 @@ impl GateTally {
         self.tensors.iter_mut().flatten().for_each(|f| f.errors.push(0.0));
     }
 
-    /// Compares what a launch wrote with what is expected, and returns whether it is right.
-    pub fn compare(
+    /// Adds what a launch wrote, and returns whether it is right.
+    pub fn add(
         &mut self,
         spec: &ProblemSpec,
         launched: LaunchOf,
-        got: &Outputs,
-        want: &Outputs,
-        out: &mut Writer,
-    ) -> Result<bool, Stop> {
-        let unwritten = |i: usize| Unwritten::of(launched.case.tensors[i].dtype);
-        self.compare_cells(spec, launched, got, want, &unwritten, out)
-    }
-
-    /// [`GateTally::compare`] of a launch beside which there is another one on the same inputs.
-    pub fn compare_beside(
-        &mut self,
-        spec: &ProblemSpec,
-        launched: LaunchOf,
-        [written, other]: [&Written; 2],
-        want: &Outputs,
-        out: &mut Writer,
-    ) -> Result<bool, Stop> {
-        let unwritten = |i: usize| written.unwritten(i, launched.case.tensors[i].dtype, Some(other));
-        self.compare_cells(spec, launched, &written.outputs, want, &unwritten, out)
-    }
-
-    fn compare_cells<'a>(
-        &mut self,
-        spec: &ProblemSpec,
-        launched: LaunchOf,
-        got: &Outputs,
-        want: &Outputs,
-        unwritten: &dyn Fn(usize) -> Unwritten<'a>,
+        compared: ComparedOutputs,
         out: &mut Writer,
     ) -> Result<bool, Stop> {
         let before = self.failures;
         let LaunchOf { case, how, planted } = launched;
-        for (i, found) in self.tensors.iter_mut().enumerate() {
-            let (Some(found), Some(got), Some(want)) = (found, &got[i], &want[i]) else { continue };
+        for ((i, found), compared) in self.tensors.iter_mut().enumerate().zip(compared.0) {
+            let (Some(found), Some(compared)) = (found, compared) else { continue };
             let shaped = &case.tensors[i];
-            let compared = gates::compare(shaped.dtype, got, want, &shaped.tolerance, unwritten(i));
             if let Some(cell) = compared.worst.filter(|_| compared.error > found.worst.error) {
                 let name = &spec.tensors[i].name;
                 found.place = Some(format!("{name}{} {}", shaped.index(cell), case.label));

@@ -8,7 +8,7 @@ use super::objective::{Amounts, Figure};
 use super::outcomes::{CaseOutcome, CaseOutcomes};
 use super::resident::{AcceptedOutputs, Resident, TimedCases};
 use super::spec::{Case, ProblemSpec, TensorRole};
-use super::tally::{GateTally, LaunchOf};
+use super::tally::{ComparedOutputs, GateTally, LaunchOf};
 use super::turn_order::{draw_sets, shuffle};
 use crate::measure::{self, TimingSummary};
 use crate::outcome::{Correctness, Stop};
@@ -41,9 +41,9 @@ pub struct TensorTiming {
     /// How the launches of a window get to the device.
     submission: Submission,
     turns: usize,
-    /// Whether the kernel is a candidate in Python, which may keep what it computes beyond its module: every turn begins with a module
-    /// that was loaded anew, and its time on new inputs is compared with that on known ones.
-    pub(super) renews_inputs: bool,
+    /// The cases of a candidate in Python whose time on new inputs is compared with that on known ones, as indices into the spec's. Such
+    /// a kernel may keep what it computes beyond its module, so every turn begins with a module that was loaded anew.
+    pub(super) renewed: Vec<usize>,
     /// Seconds of single launches, by case; empty if they are not measured.
     latencies: Vec<Vec<f64>>,
 }
@@ -82,7 +82,7 @@ impl TensorTiming {
             seed: seed ^ place.salt(),
             emulated,
             turns: 0,
-            renews_inputs: false,
+            renewed: Vec::new(),
             latencies,
         }
     }
@@ -141,7 +141,8 @@ impl TensorTiming {
             let how = format!("timed launch in turn {}", self.turns);
             let case = &self.spec.cases[*index];
             let launched = LaunchOf { case, how: &how, planted: &drawn.planted[*set] };
-            if self.tally.compare(&self.spec, launched, &got, &drawn.expected[*set], out)? {
+            let compared = ComparedOutputs::of(case, &got, &drawn.expected[*set]);
+            if self.tally.add(&self.spec, launched, compared, out)? {
                 self.accepted.insert(at, *set, digests);
             } else {
                 self.outcomes.set(at, CaseOutcome::Fail);
@@ -260,11 +261,11 @@ impl Timed for TensorTiming {
     /// the same buffers.
     fn turn(&mut self, worker: &mut Worker, inputs: u64, out: &mut Writer) -> Result<Option<Vec<f64>>, Stop> {
         self.turns += 1;
-        if self.turns > 1 || self.renews_inputs {
+        if self.turns > 1 || !self.renewed.is_empty() {
             worker.reload(self.module)?;
         }
         // On a GPU after the turns: a kernel that counts its launches may begin to remember in any of them.
-        if self.turns == 1 && self.renews_inputs && self.emulated {
+        if self.turns == 1 && self.emulated {
             self.expect_same_time_on_new_inputs(worker)?;
         }
         let mut rng = ChaCha8Rng::seed_from_u64(inputs);
@@ -303,7 +304,7 @@ impl Timed for TensorTiming {
     }
 
     fn check(&mut self, worker: &mut Worker, out: &mut Writer) -> Result<Correctness, Stop> {
-        if self.renews_inputs && !self.emulated {
+        if !self.emulated {
             self.expect_same_time_on_new_inputs(worker)?;
         }
         self.report_breaches(worker, out)?;

@@ -1,15 +1,16 @@
 //! Verifying one case: launching it and comparing what it wrote.
 
 use super::case_data::CaseData;
-use super::launcher::{CaseLauncher, Inputs};
+use super::launcher::{CaseLauncher, Inputs, Outputs, Written};
 use super::resident::{AcceptedOutputs, Resident};
 use super::spec::ProblemSpec;
-use super::tally::{GateTally, LaunchOf};
+use super::tally::{ComparedOutputs, GateTally, LaunchOf};
 use crate::outcome::Stop;
 use crate::problem::api::ProblemContext;
 use crate::worker::{Breach, ModuleId, Worker};
 use lab_device::ExecutionOrder;
 use std::rc::Rc;
+use std::thread::{Scope, ScopedJoinHandle};
 
 /// Launches of a case after each of which all memory is looked at.
 const LOOKS: usize = 3;
@@ -24,15 +25,65 @@ pub struct CaseCheck<'a> {
 }
 
 /// A launch of a case on one of its sets.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct CheckedLaunch<'a> {
     launcher: &'a CaseLauncher,
     drawn: &'a CaseData,
     set: usize,
     order: ExecutionOrder,
     /// Names the launch in messages.
-    how: &'a str,
+    how: String,
 }
+
+impl<'a> CheckedLaunch<'a> {
+    fn of(&'a self, how: &'a str) -> LaunchOf<'a> {
+        LaunchOf { case: self.launcher.case(), how, planted: &self.drawn.planted[self.set] }
+    }
+}
+
+/// What a launch wrote: where only two launches show an unwritten cell, the first and the second one's.
+enum Outcome {
+    Once(Outputs),
+    Twice([Written; 2]),
+}
+
+/// A comparison on a thread of its own.
+struct Comparing<'scope, 'a> {
+    launch: CheckedLaunch<'a>,
+    /// Of the outputs, if right ones are noted.
+    digests: Vec<u64>,
+    compared: ScopedJoinHandle<'scope, Vec<ComparedOutputs>>,
+}
+
+impl<'scope, 'a: 'scope> Comparing<'scope, 'a> {
+    fn start(
+        scope: &'scope Scope<'scope, '_>,
+        launch: CheckedLaunch<'a>,
+        (outcome, digests): (Outcome, Vec<u64>),
+    ) -> Self {
+        let (case, want) = (launch.launcher.case(), &launch.drawn.expected[launch.set]);
+        let compared = scope.spawn(move || match outcome {
+            Outcome::Once(got) => vec![ComparedOutputs::of(case, &got, want)],
+            Outcome::Twice([first, second]) => vec![
+                ComparedOutputs::beside(case, [&first, &second], want),
+                ComparedOutputs::beside(case, [&second, &first], want),
+            ],
+        });
+        Comparing { launch, digests, compared }
+    }
+}
+
+/// What a case is launched on.
+#[derive(Clone, Copy)]
+struct Launches<'a> {
+    launcher: &'a CaseLauncher,
+    drawn: &'a CaseData,
+    accepted: Accepted<'a>,
+    least: usize,
+}
+
+/// Right outputs of a timed case, and its number.
+type Accepted<'a> = Option<(usize, &'a AcceptedOutputs)>;
 
 impl CaseCheck<'_> {
     /// Launches a case on each set of inputs, at least `least` times, and on the emulated device in several orders of blocks and
@@ -42,11 +93,31 @@ impl CaseCheck<'_> {
         &mut self,
         launcher: &CaseLauncher,
         drawn: &CaseData,
-        accepted: Option<(usize, &AcceptedOutputs)>,
+        accepted: Accepted,
         least: usize,
         cx: &mut ProblemContext,
         worker: &mut Worker,
     ) -> Result<(), Stop> {
+        // What a launch wrote is compared while the next set is launched.
+        std::thread::scope(|scope| {
+            let mut comparing = None;
+            let launches = Launches { launcher, drawn, accepted, least };
+            let launched = self.launch_all(&launches, scope, &mut comparing, cx, worker);
+            // Also after a crash: what was wrong before it is told.
+            self.finish(comparing, accepted, cx)?;
+            launched
+        })
+    }
+
+    fn launch_all<'scope, 'a: 'scope>(
+        &mut self,
+        launches: &Launches<'a>,
+        scope: &'scope Scope<'scope, '_>,
+        comparing: &mut Option<Comparing<'scope, 'a>>,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+    ) -> Result<(), Stop> {
+        let Launches { launcher, drawn, accepted, least } = *launches;
         let sets = drawn.sets.len();
         // A GPU has an order of its own.
         let (orders, launches) = match cx.device.emulated {
@@ -64,22 +135,30 @@ impl CaseCheck<'_> {
                 (true, ExecutionOrder::Reverse) => "threads in reverse order".into(),
                 (true, ExecutionOrder::Shuffled(seed)) => format!("threads in shuffled order {seed}"),
             };
-            let launch = CheckedLaunch { launcher, drawn, set, order, how: &how };
+            let launch = CheckedLaunch { launcher, drawn, set, order, how: how.clone() };
             // Each set is launched twice where only two launches show an unwritten cell.
-            let is_first = i < sets && self.spec.needs_two_launches(launcher.case());
-            self.compare(&launch, is_first, accepted, cx, worker)?;
+            let twice = i < sets && self.spec.needs_two_launches(launcher.case());
+            let written = self.launch(&launch, twice, accepted, worker)?;
+            self.finish(comparing.take(), accepted, cx)?;
+            *comparing = Some(Comparing::start(scope, launch.clone(), written));
             if self.spec.steps > 1 {
+                self.finish(comparing.take(), accepted, cx)?;
                 self.compare_steps(&launch, cx, worker)?;
             }
             // To look at all memory takes a while. A stray store of later launches is found after the last one. Shared
             // buffers are looked at before the inputs of the next set lie over a change of these.
-            if i < LOOKS {
-                self.report(launcher, worker.breaches()?, &how, cx)?;
+            let (breaches, how) = if i < LOOKS {
+                (worker.breaches()?, how)
             } else if i + 1 == launches {
-                let how = format!("launches {} to {launches}", LOOKS + 1);
-                self.report(launcher, worker.breaches()?, &how, cx)?;
+                (worker.breaches()?, format!("launches {} to {launches}", LOOKS + 1))
             } else if launcher.shares_buffers() {
-                self.report(launcher, worker.breaches_of_given()?, &how, cx)?;
+                (worker.breaches_of_given()?, how)
+            } else {
+                continue;
+            };
+            if !breaches.is_empty() {
+                self.finish(comparing.take(), accepted, cx)?;
+                self.report(launcher, breaches, &how, cx)?;
             }
             if self.tally.breached() {
                 break;
@@ -98,57 +177,69 @@ impl CaseCheck<'_> {
         cx: &mut ProblemContext,
         worker: &mut Worker,
     ) -> Result<(), Stop> {
-        let (how, order) = ("new inputs in the place of others", ExecutionOrder::Forward);
-        for (set, inputs) in renewed.sets.iter().enumerate() {
-            launcher.write_inputs(worker, set, inputs)?;
-            let launch = CheckedLaunch { launcher, drawn: renewed, set, order, how };
-            let twice = self.spec.needs_two_launches(launcher.case());
-            self.compare(&launch, twice, None, cx, worker)?;
-            self.report(launcher, worker.breaches_of_given()?, how, cx)?;
-            launcher.write_inputs(worker, set, &known[set % known.len().max(1)])?;
-        }
-        Ok(())
+        std::thread::scope(|scope| {
+            let how = "new inputs in the place of others";
+            for (set, inputs) in renewed.sets.iter().enumerate() {
+                launcher.write_inputs(worker, set, inputs)?;
+                let order = ExecutionOrder::Forward;
+                let launch = CheckedLaunch { launcher, drawn: renewed, set, order, how: how.into() };
+                let twice = self.spec.needs_two_launches(launcher.case());
+                let written = self.launch(&launch, twice, None, worker)?;
+                let comparing = Comparing::start(scope, launch, written);
+                let breaches = worker.breaches_of_given()?;
+                launcher.write_inputs(worker, set, &known[set % known.len().max(1)])?;
+                self.finish(Some(comparing), None, cx)?;
+                self.report(launcher, breaches, how, cx)?;
+            }
+            Ok(())
+        })
     }
 
-    /// Launches a set once, or twice to find unwritten cells, and compares the outputs.
-    fn compare(
-        &mut self,
+    /// Launches a set once or twice. Returns what was written, and its digests if right outputs are noted.
+    fn launch(
+        &self,
         launch: &CheckedLaunch,
         twice: bool,
-        accepted: Option<(usize, &AcceptedOutputs)>,
-        cx: &mut ProblemContext,
+        accepted: Accepted,
         worker: &mut Worker,
-    ) -> Result<(), Stop> {
-        let CheckedLaunch { launcher, drawn, set, order, how } = *launch;
-        let (inputs, want) = (&drawn.sets[set], &drawn.expected[set]);
-        let mut other = None;
+    ) -> Result<(Outcome, Vec<u64>), Stop> {
+        let CheckedLaunch { launcher, drawn, set, order, .. } = *launch;
+        let inputs = &drawn.sets[set];
+        let mut first = None;
         if twice {
             launcher.launch(worker, self.module, set, &drawn.sets, order)?;
-            other = Some(launcher.written(worker, set, inputs)?);
+            first = Some(launcher.written(worker, set, inputs)?);
         }
         launcher.launch(worker, self.module, set, &drawn.sets, order)?;
         let digests = match accepted {
             Some((at, _)) => self.resident.output_digests(worker, at, &[set])?.concat(),
             None => Vec::new(),
         };
-        let launched = LaunchOf { case: launcher.case(), how, planted: &drawn.planted[set] };
-        let right = match &other {
-            None => {
-                let got = launcher.outputs(worker, set)?;
-                self.tally.compare(self.spec, launched, &got, want, cx.out)?
-            }
-            Some(other) => {
-                let written = launcher.written(worker, set, inputs)?;
-                let again = format!("{how}, again");
-                let pair = [other, &written];
-                let first = self.tally.compare_beside(self.spec, launched, pair, want, cx.out)?;
-                let pair = [&written, other];
-                let launched = LaunchOf { how: &again, ..launched };
-                self.tally.compare_beside(self.spec, launched, pair, want, cx.out)? && first
-            }
+        let outcome = match first {
+            None => Outcome::Once(launcher.outputs(worker, set)?),
+            Some(first) => Outcome::Twice([first, launcher.written(worker, set, inputs)?]),
         };
+        Ok((outcome, digests))
+    }
+
+    /// Waits for a comparison, and adds it to the gates.
+    fn finish(
+        &mut self,
+        comparing: Option<Comparing>,
+        accepted: Accepted,
+        cx: &mut ProblemContext,
+    ) -> Result<(), Stop> {
+        let Some(Comparing { launch, digests, compared }) = comparing else { return Ok(()) };
+        let again = format!("{}, again", launch.how);
+        let names = [&launch.how, &again];
+        let mut right = true;
+        for (compared, how) in
+            compared.join().expect("comparing numbers does not panic").into_iter().zip(names)
+        {
+            right &= self.tally.add(self.spec, launch.of(how), compared, cx.out)?;
+        }
         if let Some((at, accepted)) = accepted.filter(|_| right) {
-            accepted.insert(at, set, digests);
+            accepted.insert(at, launch.set, digests);
         }
         Ok(())
     }
@@ -160,14 +251,14 @@ impl CaseCheck<'_> {
         cx: &mut ProblemContext,
         worker: &mut Worker,
     ) -> Result<(), Stop> {
-        let CheckedLaunch { launcher, drawn, set, order, how } = *launch;
+        let CheckedLaunch { launcher, drawn, set, order, .. } = *launch;
         for _ in 1..self.spec.steps {
             launcher.launch_again(worker, self.module, set, &drawn.sets, order)?;
         }
         let got = launcher.outputs(worker, set)?;
-        let how = format!("{how}, after {} launches in a row", self.spec.steps);
-        let launched = LaunchOf { case: launcher.case(), how: &how, planted: &drawn.planted[set] };
-        self.tally.compare(self.spec, launched, &got, &drawn.after_steps[set], cx.out)?;
+        let how = format!("{}, after {} launches in a row", launch.how, self.spec.steps);
+        let compared = ComparedOutputs::of(launcher.case(), &got, &drawn.after_steps[set]);
+        self.tally.add(self.spec, launch.of(&how), compared, cx.out)?;
         Ok(())
     }
 

@@ -13,6 +13,8 @@ from ..private import BUILTINS as __builtins__
 from . import triton_kernels
 from .digester import Digester
 from .libcuda import OUT_OF_MEMORY, Driver
+from .staging import LEAST as STAGED
+from .staging import Staging
 from .windows import Window
 
 # The driver hands out memory in pages of this many bytes.
@@ -34,7 +36,9 @@ _TYPES = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat1
 
 _c_int, _c_size, _c_u64, _c_void = ctypes.c_int, ctypes.c_size_t, ctypes.c_uint64, ctypes.c_void_p
 _byref, _Character = ctypes.byref, ctypes.c_char
-_collect = gc.collect
+_collect, _freeze = gc.collect, gc.freeze
+# Wipes after which what is alive is left out of further collections. Not after each: a cycle of then would never be freed.
+_FROZEN_WIPES = 2
 
 
 def import_torch():
@@ -107,8 +111,13 @@ class CudaDevice:
         driver.code("cuCtxSetLimit", _PERSISTING_L2_CACHE_SIZE, 0)
         self._info = self._describe(device)
         self._digester = self._load_digester()
+        self._staging = Staging(driver, self._stream)
+        # Bytes of each allocation, and a tensor of them all.
         self._tensors = {}
+        # Views of them, by address, type and shape.
+        self._views = {}
         self._exchange = None
+        self._wipes = 0
         self._window = Window(self)
         self.use_own_stream()
         # What is there now lives as long as the worker: collections look at what a kernel makes only.
@@ -189,26 +198,28 @@ class CudaDevice:
 
     def free(self, base):
         """Frees an allocation."""
-        del self._tensors[base]
+        length, _ = self._tensors.pop(base)
+        self._views = {named: view for named, view in self._views.items() if not base <= named[0] < base + length}
         self._driver.call("cuMemFree_v2", base, action="free device memory")
 
     def upload(self, address, content):
         """Writes bytes to memory."""
         length = len(content)
         if length:
-            source = content
-            if type(content) is bytearray:
-                source = (_Character * length).from_buffer(content)
-            elif type(content) is not bytes:
-                source = bytes(content)
             action = f"copy {length} bytes to the device"
-            self._driver.call("cuMemcpyHtoDAsync_v2", address, source, length, self._stream, action=action)
+            if length >= STAGED and type(content) is bytearray:
+                self._staging.upload(address, content)
+            else:
+                source = content if type(content) is bytes else bytes(content)
+                self._driver.call("cuMemcpyHtoDAsync_v2", address, source, length, self._stream, action=action)
             self.wait(action)
 
     def download(self, address, length):
         """Returns bytes of memory."""
         content = bytearray(length)
-        if length:
+        if length >= STAGED:
+            self._staging.download(address, content)
+        elif length:
             action = f"copy {length} bytes from the device"
             target = (_Character * length).from_buffer(content)
             self._driver.call("cuMemcpyDtoHAsync_v2", target, address, length, self._stream, action=action)
@@ -267,8 +278,8 @@ class CudaDevice:
             for source, target in zip(addresses[-2::-1], addresses[:0:-1]):
                 self.copy(target + offset, source + offset, count)
             self.copy(addresses[0] + offset, self._exchange, count)
-        if self._exchange is not None:
-            self.fill(self._exchange, min(length, _EXCHANGED_AT_ONCE) // 4 * 4, _POISON)
+        self._driver.call("cuMemsetD32Async", self._exchange, _POISON, min(length, _EXCHANGED_AT_ONCE) // 4, self._stream,
+                          action="exchange device memory")
 
     def scrub(self):
         """Wipes the shared memory of the multiprocessors."""
@@ -282,6 +293,10 @@ class CudaDevice:
         Small tensors keep their content: they may be constants of compiled functions.
         """
         _collect()
+        if self._wipes < _FROZEN_WIPES:
+            # What a first compilation has made lives on. Each later collection would look at all of it.
+            _freeze()
+        self._wipes += 1
         self.use_own_stream()
         for segment in self._snapshot():
             address = segment["address"]
@@ -300,10 +315,17 @@ class CudaDevice:
             raise Lab(f"a tensor is of type {word}, which PyTorch {self._torch.__version__} does not have")
         if dtypes.cells(shape) == 0:
             return self._empty(shape, dtype=kind, device=self._place)
-        for base, (length, tensor) in self._tensors.items():
-            if base <= address < base + length:
-                start = address - base
-                return tensor[start:start + dtypes.cells(shape) * dtypes.SIZES[word]].view(kind).view(shape)
+        named = address, word, *shape
+        known = self._views.get(named)
+        if known is None:
+            known = self._views[named] = self._view(address, dtypes.cells(shape) * dtypes.SIZES[word], kind)
+        # A new object, so that a kernel changes no other call's.
+        return known.view(shape)
+
+    def _view(self, address, length, kind):
+        for base, (allocated, tensor) in self._tensors.items():
+            if base <= address < base + allocated:
+                return tensor[address - base:address - base + length].view(kind)
         raise Lab(f"no buffer lies at {address:#x}")
 
     def run(self, calls, flush, as_graph, take_back):

@@ -15,6 +15,8 @@ from . import digest_ptx, scramble_ptx
 _CHUNK_WORDS = 1 << 16
 _CHUNK = dtype([("address", "<u8"), ("index", "<u8"), ("words", "<u4"), ("first", "<u4"), ("last", "<u4"),
                 ("unused", "<u4")])
+# Tables are joined as rows of whole words: NumPy needs a hundred times as long to join tables with named fields.
+_ROW_WORDS = _CHUNK.itemsize // 8
 _STAGING_BYTES = 1 << 20
 _MAX_CHUNKS = _STAGING_BYTES // _CHUNK.itemsize
 _ALL = 0xFFFF_FFFF
@@ -121,7 +123,7 @@ class Digester:
         return frombuffer((_c_u64 * count).from_address(self._host[1]), uint64).copy()
 
     def _chunks_of(self, address, length):
-        """The table of a range: runs of whole words, with the bits of the first and the last word that belong to it."""
+        """The rows of a range: runs of whole words, with the bits of the first and the last word that belong to it."""
         known = self._chunks.get((address, length))
         if known is not None:
             return known
@@ -142,5 +144,6 @@ class Digester:
                 table["last"][-1] = uint32(_ALL >> 8 * (4 - end % 4))
         if len(self._chunks) >= _REMEMBERED:
             self._chunks.clear()
-        self._chunks[(address, length)] = table
-        return table
+        rows = table.view(uint64).reshape(count, _ROW_WORDS)
+        self._chunks[(address, length)] = rows
+        return rows

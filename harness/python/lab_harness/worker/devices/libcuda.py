@@ -41,6 +41,7 @@ _SIGNATURES = {
     "cuStreamEndCapture": [_c_void, _pointer(_c_void)],
     "cuEventCreate": [_pointer(_c_void), _c_uint],
     "cuEventRecord": [_c_void, _c_void],
+    "cuEventSynchronize": [_c_void],
     "cuEventRecordWithFlags": [_c_void, _c_void, _c_uint],
     "cuEventElapsedTime": [_pointer(ctypes.c_float), _c_void, _c_void],
     "cuGraphInstantiateWithFlags": [_pointer(_c_void), _c_void, _c_u64],
