@@ -15,10 +15,11 @@ fn main() -> io::Result<()> {
     let mut text = String::from("&[\n");
     for file in &files {
         let name = file.strip_prefix(&root).unwrap_or(file);
+        // The text names no folder of this machine, so it is the same wherever the crate lies.
         let line = format!(
-            "    ({:?}, include_str!({:?})),",
+            "    ({:?}, include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), {:?}))),",
             name.display().to_string(),
-            file.display().to_string()
+            format!("/{}", name.display())
         );
         writeln!(text, "{line}").map_err(io::Error::other)?;
     }

@@ -49,8 +49,15 @@ pub struct BenchArgs {
     /// Go on with the last bench of these bytes: only the missing runs are made
     #[arg(long)]
     resume: bool,
+    /// Do not time the kernel beside the problem's peers
+    #[arg(long)]
+    no_peers: bool,
     /// Measure nothing; show this bench: its number, or `last`
-    #[arg(long, value_name = "N|last", conflicts_with_all = ["resume", "runs", "warm_up", "iterations", "trials"])]
+    #[arg(
+        long,
+        value_name = "N|last",
+        conflicts_with_all = ["resume", "runs", "warm_up", "iterations", "trials", "no_peers"]
+    )]
     show: Option<Shown>,
     /// Write the times as json, csv, md, or bmf (Bencher), on stdout or into --output
     #[arg(long, value_name = "FORMAT")]
@@ -180,6 +187,7 @@ fn measure(project: &Project, options: &BenchArgs) -> Result<BenchState, NotBenc
         iterations: options.iterations,
         trials: options.trials,
         resume: options.resume,
+        peers: !options.no_peers,
     };
     let mut session = Session::begin(project, spec, &request)?;
     let mut progress = Progress::new(&session);

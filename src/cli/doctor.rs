@@ -4,40 +4,105 @@ mod python;
 
 use super::harness::is_trusted;
 use super::output::FAILED;
-use super::{JsonArg, answer, gpu_tests, here, say, screen};
+use super::{JsonArg, KernelArg, answer, gpu_tests, here, say, screen};
 use crate::confinement;
 use crate::screen::settings_files;
 use anyhow::Result;
+use clap::Args;
+use lab_core::config::Config;
+use lab_core::project::kernels::KernelList;
 use lab_core::project::{self, Project, trust};
 use lab_core::repo::{self, Repo};
 use lab_device::sandbox::{self, SandboxState};
 use lab_device::{self as device, Finding, FolderTrust};
 use lab_judge::check;
-use lab_protocol::{Target, console};
+use lab_protocol::{Language, Target, console};
 use lab_tui::theme::AppearanceChoice;
 use serde::Serialize;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
+#[derive(Args, Debug)]
+pub struct DoctorArgs {
+    #[command(flatten)]
+    kernel: KernelArg,
+    #[command(flatten)]
+    json: JsonArg,
+}
+
+/// What is known of the kernel that is looked at.
+enum Subject {
+    Kernel(Box<Project>),
+    /// lab.toml cannot be read; the text says why.
+    BadConfig(String),
+    /// No kernel is meant; the text says why. The folders or files of those that are there follow.
+    None(String, Vec<String>),
+}
+
+impl Subject {
+    /// The kernel that was named, or the one of this folder, or the only one of the repository.
+    fn of(folder: &Path, kernel: Option<&Path>) -> Subject {
+        let why = match Project::open(folder, kernel) {
+            Ok(project) => return Subject::Kernel(Box::new(project)),
+            Err(error) => format!("{error:#}"),
+        };
+        let start = kernel.map_or_else(|| folder.to_owned(), |kernel| folder.join(kernel));
+        let Ok(root) = project::work_tree(folder) else { return Subject::None(why, Vec::new()) };
+        let bad = Config::find(&start, &root).and_then(|file| Config::read(&file, &root).err());
+        if let Some(error) = bad {
+            return Subject::BadConfig(format!("{error:#}"));
+        }
+        if kernel.is_some() {
+            return Subject::None(why, Vec::new());
+        }
+        let listed = KernelList::of(&root, folder).find();
+        if let [only] = listed.as_slice()
+            && let Ok(project) = Project::open(folder, Some(&root.join(only)))
+        {
+            return Subject::Kernel(Box::new(project));
+        }
+        let first = why.lines().next().unwrap_or_default().to_owned();
+        Subject::None(first, listed)
+    }
+
+    fn project(&self) -> Option<&Project> {
+        match self {
+            Subject::Kernel(project) => Some(project),
+            Subject::BadConfig(_) | Subject::None(..) => None,
+        }
+    }
+}
+
 /// Exits with 1 if something is missing that a verdict or a decision needs.
-pub fn main(options: &JsonArg) -> Result<ExitCode> {
+pub fn main(options: &DoctorArgs) -> Result<ExitCode> {
     let folder = here()?;
+    let subject = Subject::of(&folder, options.kernel.kernel.as_deref());
+    let is_trusted =
+        subject.project().map_or_else(|| is_trusted(&folder), |it| trust::is_granted(it).unwrap_or(false));
     let essential = [git(), repository(&folder)];
     let cpu = compiler();
-    let devices = device::findings(FolderTrust::of(is_trusted(&folder)));
-    let runs_somewhere = cpu.ok || lab_device::resolve(Target::Auto) != Target::Cpu;
-    let well = essential.iter().all(|f| f.ok) && runs_somewhere;
-    let sandbox = sandbox();
-    let checks = check::equipment(lab_device::resolve(Target::Auto) != Target::Cpu);
+    let devices = device::findings(FolderTrust::of(is_trusted));
     let has_gpu = lab_device::resolve(Target::Auto) != Target::Cpu;
-    let python = python::finding(&folder, is_trusted(&folder), has_gpu);
-    let rest = [python, gpu_tests::finding(), project(&folder), settings(), terminal(), watching(&folder)];
+    let runs_somewhere = cpu.ok || has_gpu || !subject.project().is_none_or(is_compiled);
+    let sandbox = sandbox();
+    let checks = check::equipment(has_gpu);
+    let python = match &subject {
+        Subject::BadConfig(_) => note(
+            "python",
+            "lab.toml cannot be read, and it may name the interpreter",
+            "correct lab.toml first",
+        ),
+        _ => python::finding(&folder, subject.project(), is_trusted, has_gpu),
+    };
+    let well = essential.iter().all(|f| f.ok) && runs_somewhere && python.ok;
+    let rest =
+        [python, gpu_tests::finding(), of_project(&subject), settings(), terminal(), watching(&folder)];
     let target = lab_device::resolve(Target::Auto);
     let unusable = lab_device::why_not_cuda(Target::Auto)
         .map(|why| note("device auto", "the NVIDIA driver is installed and cannot be used", why));
     let all = essential.iter().chain([&cpu, &sandbox]).chain(&devices).chain(&checks).chain(&rest);
-    if options.json {
+    if options.json.json {
         let findings = all.chain(&unusable).map(FindingReport::from).collect();
         let doctor = DoctorAnswer { findings, device_auto: target.to_string() };
         return Ok(answer(if well { 0 } else { FAILED }, doctor));
@@ -54,6 +119,15 @@ pub fn main(options: &JsonArg) -> Result<ExitCode> {
     unusable.iter().for_each(show);
     Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
+
+/// Whether a compiler builds something of a project for the built-in harness: the kernel or its reference.
+fn is_compiled(project: &Project) -> bool {
+    let has_reference = || project.problem_dir.join(Language::Cuda.reference_name()).is_file();
+    !project.external() && (project.language() == Language::Cuda || has_reference())
+}
+
+/// Most kernels that a finding lists.
+const LISTED: usize = 12;
 
 /// What `lab doctor` prints with `--json`.
 #[derive(Serialize)]
@@ -168,22 +242,52 @@ fn sandbox() -> Finding {
     }
 }
 
-fn project(folder: &Path) -> Finding {
-    let project = match Project::open(folder, None) {
-        Ok(project) => project,
-        Err(error) => {
-            return ill("project", format!("{error:#}"), "`lab init` writes a lab.toml for what is here");
+fn of_project(subject: &Subject) -> Finding {
+    let project = match subject {
+        Subject::Kernel(project) => &**project,
+        Subject::BadConfig(why) => {
+            return ill(
+                "project",
+                why,
+                "correct that line: docs/configuration.md lists the keys and their values",
+            );
+        }
+        Subject::None(why, listed) if listed.is_empty() => {
+            return ill(
+                "project",
+                why,
+                "`lab new NAME` writes a problem to begin with, `lab init` a lab.toml for a kernel that is here",
+            );
+        }
+        Subject::None(_, listed) => {
+            let shown: Vec<&str> = listed.iter().take(LISTED).map(String::as_str).collect();
+            let more = if listed.len() > LISTED { ", …" } else { "" };
+            return note(
+                "project",
+                format!(
+                    "{} kernels, and this folder means none of them: {}{more}",
+                    listed.len(),
+                    shown.join(", ")
+                ),
+                "`lab doctor KERNEL` looks at one",
+            );
         }
     };
+    if let Some(why) = lab_core::project::python::missing_script(project) {
+        let (says, remedy) = why.split_once(": ").unwrap_or((&why, "write it"));
+        return ill("project", says, remedy);
+    }
     let own = project.config.harness.as_ref().map(ToString::to_string);
     let harness = own.as_deref().unwrap_or("built-in harness");
     let says = format!("{} by {harness}", project.kernel_name);
-    match (trust::check(&project, || confinement::missing(project.config.device)), Repo::open(&project)) {
+    match (trust::check(project, || confinement::missing(project.config.device)), Repo::open(project)) {
         (Ok(trust::Trust::Needed(request)), _) if request.command.is_some() => {
             ill("project", says, "read the harness command, then `lab trust`")
         }
         (Ok(trust::Trust::Needed(request)), _) if request.python.is_some() => {
-            ill("project", format!("{says}; {request}"), "look at what would run, then `lab trust`")
+            let text = request.to_string();
+            let why = text.rsplit_once(": look at").map_or(text.as_str(), |(why, _)| why);
+            ill("project", format!("{says}; {why}"), "look at what would run, then `lab trust`")
         }
         (Ok(trust::Trust::Needed(_)), _) => ill(
             "project",

@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use facts::Facts;
 use files::Files;
 use lab_core::project::Project;
+use lab_core::project::python::{self, Interpreter, NamedBy};
 use lab_core::repo::Repo;
 use lab_core::text::{sanitise, shell};
 use lab_judge::problem::tensor::export::{Form, Material, Source, export};
@@ -78,7 +79,7 @@ struct ExportAnswer<'a> {
     to: &'static str,
     /// The file that was written.
     file: String,
-    /// Full id of the commit that the kernel was taken from; `None` of a file on disk.
+    /// Full id of the commit that holds the kernel; `None` of bytes on disk that were not kept.
     commit: Option<String>,
     /// The run that measured the kernel, if its record is here.
     run: Option<u64>,
@@ -179,10 +180,19 @@ fn written(to: To, project: &Project, files: &Files, facts: &Facts, output: &Pat
     )
     .map_err(|why| anyhow::anyhow!(why))?;
     let next = match to {
-        To::Torch => format!("python3 {}", shell::quote(&output.to_string_lossy())),
+        To::Torch => format!("{} {}", interpreter(project), shell::quote(&output.to_string_lossy())),
         To::Standalone => exported.command,
     };
     Ok(Written { text: exported.text, next })
+}
+
+/// The project's interpreter, as a shell takes it.
+fn interpreter(project: &Project) -> String {
+    let Interpreter { program, named_by, .. } = Interpreter::of(project);
+    match named_by {
+        NamedBy::Path => python::USUAL.to_owned(),
+        NamedBy::Environment | NamedBy::Config => shell::quote(&program.to_string_lossy()),
+    }
 }
 
 /// Where the export is written.

@@ -5,7 +5,7 @@ mod python_source;
 use super::{JsonArg, answer, here, say};
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use lab_core::config::{Config, FILE};
+use lab_core::config::{Config, FILE, Harness};
 use lab_core::project::kernel_file::{self, FolderKernel, NAMES, sources_in};
 use lab_core::project::kernels::KernelList;
 use lab_core::project::{self, trust};
@@ -43,16 +43,15 @@ struct InitAnswer<'a> {
 struct InitFindings {
     /// Relative to the folder that lab.toml goes into.
     kernel: String,
-    /// The user's harness command; `None` for the built-in harness.
-    harness: Option<Harness>,
-    /// The interpreter of a kernel in Python, relative to the folder of lab.toml; `None` for the one that is used anyway.
+    /// The user's own harness with its script, relative to the folder; `None` for the built-in harness.
+    harness: Option<(Harness, String)>,
+    /// The project's interpreter, relative to the folder of lab.toml; `None` for the one that is used anyway.
     python: Option<&'static str>,
+    /// Something in Python is judged, or judges.
+    needs_python: bool,
+    /// The built-in harness judges, and has no problem.toml to judge by.
+    lacks_problem: bool,
     notes: Vec<String>,
-}
-
-struct Harness {
-    command: String,
-    script: String,
 }
 
 pub fn main(options: &InitArgs) -> Result<ExitCode> {
@@ -72,21 +71,35 @@ pub fn main(options: &InitArgs) -> Result<ExitCode> {
     if found.harness.is_some() {
         trust::grant_written(&folder, &text)?;
     }
+    let harness = found.harness.as_ref().map(|(harness, _)| harness.to_string());
     if options.json.json {
-        let harness = found.harness.as_ref().map(|harness| harness.command.as_str());
         let (config, kernel, notes) = (file.to_string_lossy(), found.kernel.as_str(), &found.notes);
+        let harness = harness.as_deref();
         return Ok(answer(Exit::Passed, InitAnswer { config, kernel, harness, notes }));
     }
     say(&format!("wrote {FILE}: kernel {}", found.kernel));
-    match &found.harness {
+    match harness {
         Some(harness) => {
-            say(&format!("  harness: `{}`, trusted because this command wrote it", harness.command));
+            say(&format!("  harness: `{harness}`, trusted because this command wrote it"));
         }
         None => say("  harness: the built-in harness, which reads problem.toml beside the kernel"),
     }
     found.notes.iter().for_each(|note| say(&format!("  {note}")));
-    say("next: `lab` opens the screen, `lab run` judges the kernel once");
+    say(&next(&found));
     Ok(ExitCode::SUCCESS)
+}
+
+/// What to do next, in the order in which it is needed.
+fn next(found: &InitFindings) -> String {
+    let mut steps = Vec::new();
+    if found.lacks_problem {
+        steps.push("write problem.toml and a reference (docs/problems.md)");
+    }
+    if found.needs_python && found.harness.is_none() {
+        steps.push("`lab trust`");
+    }
+    let first = if steps.is_empty() { String::new() } else { format!("{}, then ", steps.join(", then ")) };
+    format!("next: {first}`lab` opens the screen, `lab run` judges the kernel once")
 }
 
 fn find(folder: &Path, given: Option<&Path>) -> Result<InitFindings> {
@@ -101,14 +114,13 @@ fn find(folder: &Path, given: Option<&Path>) -> Result<InitFindings> {
     let name = relative(&kernel, folder)?;
     let beside = kernel.parent().unwrap_or(folder);
     let script = [folder, beside].map(|f| f.join("harness.py")).into_iter().find(|path| path.is_file());
-    let harness = script.map(|path| relative(&path, folder)).transpose()?.map(|script| {
-        let quoted = quote(&script);
-        let with = if which::which("uv").is_ok() { "uv run" } else { "python3" };
-        Harness { command: format!("{with} {quoted}"), script }
-    });
+    let harness =
+        script.map(|path| Ok::<_, anyhow::Error>((harness(&path, folder)?, relative(&path, folder)?)));
+    let harness = harness.transpose()?;
     let mut notes = Vec::new();
     let is_python = Language::of(&kernel) == Language::Python && harness.is_none();
-    if harness.is_none() && !beside.join("problem.toml").is_file() {
+    let lacks_problem = harness.is_none() && !beside.join("problem.toml").is_file();
+    if lacks_problem {
         notes.push(format!(
             "there is no harness.py here and no problem.toml in {}: write one of them, or set `harness` in {FILE}",
             beside.display()
@@ -123,8 +135,21 @@ fn find(folder: &Path, given: Option<&Path>) -> Result<InitFindings> {
                 .to_owned(),
         );
     }
-    let python = ENVIRONMENTS.into_iter().find(|path| is_python && folder.join(path).exists());
-    Ok(InitFindings { kernel: name, harness, python, notes })
+    let needs_python = is_python || matches!(harness, Some((Harness::Python { .. }, _)));
+    let python = ENVIRONMENTS.into_iter().find(|path| needs_python && folder.join(path).exists());
+    Ok(InitFindings { kernel: name, harness, python, needs_python, lacks_problem, notes })
+}
+
+/// How a script in Python is run as the harness: by the project's interpreter; by uv where it says that uv installs its packages
+/// (the inline metadata of PEP 723).
+fn harness(script: &Path, folder: &Path) -> Result<Harness> {
+    let name = relative(script, folder)?;
+    let bytes = fs::read(script).with_context(|| format!("cannot read {}", script.display()))?;
+    let has_metadata = String::from_utf8_lossy(&bytes).lines().any(|line| line.trim_end() == "# /// script");
+    Ok(match has_metadata && which::which("uv").is_ok() {
+        true => Harness::Command(format!("uv run {}", quote(&name))),
+        false => Harness::Python { python: name },
+    })
 }
 
 /// Where the interpreter of a project's own virtual environment usually is.
@@ -142,7 +167,8 @@ fn kernel_in(folder: &Path, shown: &Path) -> Result<Option<PathBuf>> {
     }
 }
 
-/// Finds kernel.cu or kernel.py in this folder, else the only .cu file in it, else the only kernel below it.
+/// Finds kernel.cu or kernel.py in this folder, else the only .cu file in it, else the only kernel below it, else the only Python
+/// file here that holds Triton kernels or builds CUDA C++.
 fn find_kernel(folder: &Path) -> Result<PathBuf> {
     if let Some(usual) = kernel_in(folder, Path::new(""))? {
         return Ok(usual);
@@ -153,27 +179,21 @@ fn find_kernel(folder: &Path) -> Result<PathBuf> {
         let is_usual = |name: &&String| NAMES.contains(&name.rsplit('/').next().unwrap_or(name));
         candidates.extend(listed.iter().filter(is_usual).map(|name| folder.join(name)));
     }
+    if candidates.is_empty() {
+        candidates.extend(python_source::kernels_in(folder).into_iter().map(|(path, _)| path));
+    }
     match candidates.as_slice() {
         [only] => Ok(only.clone()),
-        [] => bail!(no_kernel(folder)),
+        [] => bail!(
+            "no kernel.cu and no kernel.py here or below: `lab new NAME` writes a problem to begin with, `lab init path/to/your.cu` \
+             names a kernel that is called otherwise"
+        ),
         several => {
             let names: Vec<String> = several.iter().filter_map(|path| relative(path, folder).ok()).collect();
             let example = names.first().map_or("FILE", String::as_str);
             bail!("several kernels are here: {}. Name one: `lab init {example}`", names.join(", "))
         }
     }
-}
-
-/// Why there is no kernel, and what could be one.
-fn no_kernel(folder: &Path) -> String {
-    let none =
-        "no kernel.cu and no kernel.py here or below: write one, or name yours: `lab init path/to/your.cu`";
-    let found = python_source::kernels_in(folder);
-    let lines = found.iter().filter_map(|(path, source)| {
-        let name = relative(path, folder).ok()?;
-        Some(format!("\n{name} {}: `lab init {}` takes it as the kernel", source.in_words(), quote(&name)))
-    });
-    none.to_owned() + &lines.collect::<String>()
 }
 
 fn relative(path: &Path, folder: &Path) -> Result<String> {
@@ -185,20 +205,21 @@ fn relative(path: &Path, folder: &Path) -> Result<String> {
 
 fn text(found: &InitFindings) -> String {
     let string = |text: &str| toml::Value::String(text.to_owned()).to_string();
-    let (harness, extra) = match &found.harness {
-        Some(h) => (
-            format!("harness = {}\n", string(&h.command)),
-            format!("# Further files that a verdict depends on.\nextra = [{}]\n", string(&h.script)),
-        ),
-        None => (
-            "# harness = \"uv run harness.py\"\n".to_owned(),
-            "# Further files that a verdict depends on.\n# extra = [\"data.bin\"]\n".to_owned(),
-        ),
+    let harness = match &found.harness {
+        Some((Harness::Command(line), _)) => format!("harness = {}\n", string(line)),
+        Some((Harness::Python { python }, _)) => format!("harness = {{ python = {} }}\n", string(python)),
+        None => "# harness = { python = \"harness.py\" }\n".to_owned(),
     };
+    // A script that lab.toml names as such is an input without a word.
+    let extra = match &found.harness {
+        Some((Harness::Command(_), script)) => format!("extra = [{}]\n", string(script)),
+        _ => "# extra = [\"data.bin\"]\n".to_owned(),
+    };
+    let extra = format!("# Further files that a verdict depends on.\n{extra}");
     let python = match found.python {
-        Some(python) => format!("# The interpreter of Python kernels.\npython = {}\n\n", string(python)),
-        None if Language::of(&found.kernel) == Language::Python => {
-            "# The interpreter of Python kernels; without it python3 on the path.\n# python = \".venv/bin/python\"\n\n".to_owned()
+        Some(python) => format!("# The interpreter that runs Python.\npython = {}\n\n", string(python)),
+        None if found.needs_python => {
+            "# The interpreter that runs Python; without this line python3 on the path.\n# python = \".venv/bin/python\"\n\n".to_owned()
         }
         None => String::new(),
     };
@@ -206,8 +227,8 @@ fn text(found: &InitFindings) -> String {
         "# How `lab` judges this kernel. A line behind `#` is the default, or an example of what can be said.\n\n\
          # The one file that an experiment changes.\n\
          kernel = {kernel}\n\n\
-         # A command that builds, verifies and measures, and prints the lines of the run.log protocol;\n\
-         # run by `sh -c` in this folder. Without it the built-in harness judges (problem.toml).\n\
+         # A harness of your own builds, verifies and measures, and prints the lines of the run.log protocol: a script in Python,\n\
+         # or a command for `sh -c` in this folder. Without it the built-in harness judges (problem.toml).\n\
          {harness}\n\
          {python}\
          # auto, cpu, cuda, cuda:1\n\
@@ -236,13 +257,18 @@ mod tests {
 
     #[test]
     fn what_is_written_reads_back_and_its_comments_are_the_defaults() {
-        let harness = Harness { command: "uv run 'my harness.py'".into(), script: "my harness.py".into() };
-        let found = InitFindings {
+        let mut found = InitFindings {
             kernel: "a \"b\"/kernel.cu".into(),
-            harness: Some(harness),
+            harness: Some((Harness::Python { python: "my harness.py".into() }, "my harness.py".into())),
             python: Some(ENVIRONMENTS[0]),
+            needs_python: true,
+            lacks_problem: false,
             notes: Vec::new(),
         };
+        let config = Config::parse(&text(&found), FILE).expect("it reads back");
+        assert_eq!(config.harness, found.harness.as_ref().map(|(harness, _)| harness.clone()));
+        let command = Harness::Command("uv run 'my harness.py'".into());
+        found.harness = Some((command, "my harness.py".into()));
         let text = text(&found);
         let config = Config::parse(&text, FILE).expect("it reads back");
         assert_eq!(config.kernel.as_deref(), Some("a \"b\"/kernel.cu"));

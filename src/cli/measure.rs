@@ -1,15 +1,27 @@
 //! `lab measure`: judges the present bytes with warm-up, iterations and trials, and prints all figures.
 
 use super::run::{self, RunArgs};
+use clap::Args;
 use lab_core::run::Reason;
 use lab_core::run::record::Record;
+use lab_core::runner::spec::RunSpec;
 use lab_core::text::figures::figure;
 use lab_protocol::report::{Comparison, Measure, attribute, first_word};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
-pub fn main(options: &RunArgs) -> ExitCode {
-    run::judged(options, Reason::Measure, |record| {
+#[derive(Args, Debug)]
+pub struct MeasureArgs {
+    #[command(flatten)]
+    run: RunArgs,
+    /// Do not time the kernel beside the problem's peers
+    #[arg(long)]
+    no_peers: bool,
+}
+
+pub fn main(options: &MeasureArgs) -> ExitCode {
+    let spec = RunSpec { peers: !options.no_peers, ..RunSpec::new(Reason::Measure) };
+    run::judged(&options.run, spec, |record| {
         let measured = SpeedFigures::of(record)?;
         Some((measured.as_text(), measured.as_json()))
     })

@@ -21,6 +21,7 @@ mod output;
 mod peer_lines;
 mod peers;
 mod probe;
+mod problem_file;
 mod restore;
 mod rules;
 mod run;
@@ -38,7 +39,7 @@ use output::{answer, code, complain, failed, refused, say, say_batch};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// A workbench for CUDA kernel experiments: save the kernel, get a verdict, keep or discard.
+/// A workbench for kernel experiments in CUDA C++ and Python: save the kernel, get a verdict, keep or discard.
 ///
 /// Without a subcommand the screen opens.
 #[derive(Parser, Debug)]
@@ -91,7 +92,7 @@ struct JsonArg {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Write a lab.toml for the kernel and the harness in this folder
+    /// Write a lab.toml for the kernel and the harness in this folder, and say what is missing
     Init(init::InitArgs),
     /// Write a new problem from a template: problem.toml, a reference, a kernel and README.md
     New(new::NewArgs),
@@ -100,7 +101,7 @@ enum Command {
     /// Find invalid memory accesses and races in the present bytes; gives no verdict
     Check(check::CheckArgs),
     /// Judge the present bytes with the warm-up, iterations and trials of lab.toml
-    Measure(run::RunArgs),
+    Measure(measure::MeasureArgs),
     /// Measure all workloads in several independent runs by a fixed discipline; decides nothing
     Bench(bench::BenchArgs),
     /// List the problem's peers with their last figures; `lab peers new` adds the first
@@ -119,17 +120,17 @@ enum Command {
     Log(log::LogArgs),
     /// Fetch the commits and records of other clones' experiments from a bundle, a remote or a repository
     Fetch(fetch::FetchArgs),
-    /// Write the kept kernel as a PyTorch extension, or as one .cu with a main that verifies and times it
+    /// Write the kept kernel as a Python file for PyTorch, or as one .cu with a main; each verifies and times it
     Export(export::ExportArgs),
     /// Pack git's loose objects, which take many times the space of a pack; removes none
     Clean(JsonArg),
     /// Put the kernel of an experiment or a commit on disk
     Restore(restore::RestoreArgs),
-    /// Check git, compiler, driver, terminal and file watching, and say how to mend what is missing
-    Doctor(JsonArg),
+    /// Check git, compiler, driver, Python, terminal and file watching, and say how to mend what is missing
+    Doctor(doctor::DoctorArgs),
     /// Measure the device: memory, L2, arithmetic, launch and exchange times
     Probe(probe::ProbeArgs),
-    /// Allow the harness command of this lab.toml to run, Python kernels, and kernels where Linux cannot confine them
+    /// Allow what runs with your rights here: Python, the harness of lab.toml, and kernels where Linux cannot confine them
     Trust(JsonArg),
     /// List the colour schemes, or show one in this terminal
     Theme(theme::ThemeArgs),

@@ -4,10 +4,11 @@ use super::{JsonArg, answer, here, say};
 use anyhow::Result;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, builder::TypedValueParser};
-use lab_core::project::new_problem::{self, Template};
-use lab_protocol::Exit;
+use lab_core::project::new_problem::{self, NewProblem, Template};
+use lab_core::project::{self, Project, trust};
+use lab_protocol::{Exit, Language};
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(Args, Debug)]
@@ -39,14 +40,18 @@ struct NewAnswer<'a> {
     /// In the folder.
     files: &'a [&'static str],
     /// Commands to go on with.
-    next: [String; 2],
+    next: Vec<String>,
     notes: &'a [String],
 }
 
 pub fn main(options: &NewArgs) -> Result<ExitCode> {
-    let made = new_problem::create(&here()?, &options.name, options.template)?;
+    let from = here()?;
+    let made = new_problem::create(&from, &options.name, options.template)?;
     let argument = &made.argument;
-    let next = [format!("lab run {argument}"), format!("lab {argument}")];
+    // Python runs in a trusted folder only.
+    let trust = needs_trust(&from, &made).then(|| "lab trust".to_owned());
+    let judge = format!("lab run {argument}");
+    let next: Vec<String> = trust.iter().chain([&judge, &format!("lab {argument}")]).cloned().collect();
     if options.json.json {
         let template = made.template.name();
         let (name, folder, kernel) = (&made.name, &made.folder, &made.kernel);
@@ -55,6 +60,16 @@ pub fn main(options: &NewArgs) -> Result<ExitCode> {
     }
     say(&format!("wrote {} ({}): {}", made.folder, made.template, made.files.join(", ")));
     made.notes.iter().for_each(|note| say(&format!("  {note}")));
-    say(&format!("next: `{}` judges it once, `{}` opens the screen", next[0], next[1]));
+    let first = if trust.is_some() { "`lab trust` lets its Python run with your rights, " } else { "" };
+    say(&format!("next: {first}`{judge}` judges it once, `lab {argument}` opens the screen"));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether the new kernel runs only once the user trusts its folder.
+fn needs_trust(from: &Path, made: &NewProblem) -> bool {
+    let is_trusted = || {
+        let root = project::work_tree(from)?;
+        trust::is_granted(&Project::open(from, Some(&root.join(&made.kernel)))?)
+    };
+    Language::of(&made.kernel) == Language::Python && !is_trusted().unwrap_or(false)
 }

@@ -29,6 +29,11 @@ fn of_peer(measured: &MeasuredPeer) -> Vec<String> {
     if !details.is_empty() {
         lines.push(format!("    {}", details.join("  ")));
     }
+    lines
+        .extend(peer.left_out.iter().take(LISTED).map(|left| format!("    not {}: {}", left.name, left.why)));
+    if peer.left_out.len() > LISTED {
+        lines.push(format!("    … and not {} more: --json lists all", peer.left_out.len() - LISTED));
+    }
     let widest = peer.workloads.iter().take(LISTED).map(|w| w.name.chars().count()).max().unwrap_or(0);
     let workloads = peer.workloads.iter().take(LISTED);
     lines.extend(workloads.map(|w| format!("    {:widest$}  {}", w.name, w.ratio)));

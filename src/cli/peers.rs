@@ -1,11 +1,12 @@
 //! `lab peers`: lists the problem's peers with their last figures, and adds the first one.
 
 use super::json::peers::PeerFigureReport;
-use super::{JsonArg, KernelArg, answer, open, say};
+use super::{JsonArg, KernelArg, answer, failed, open, problem_file, say};
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use lab_core::decide;
+use lab_core::history::last_peers::{self, LastPeers};
 use lab_core::inputs::{self, PeerTable};
 use lab_core::new_peer::{self, NewPeer};
 use lab_core::project::Project;
@@ -83,18 +84,38 @@ pub fn main(options: &PeersArgs) -> Result<ExitCode> {
 
 fn list(options: &PeersArgs) -> Result<ExitCode> {
     let project = open(options.kernel.kernel.as_deref())?;
+    if let Some(why) = problem_file::mistake(&project) {
+        return Ok(failed(&why, Exit::Usage));
+    }
     let inputs = inputs::read(&project)?;
     let tables = inputs.peer_tables();
-    let status = status::look(&Repo::open(&project)?, &project, &RunIndex::open(&project))?;
-    let known = status.peers.as_ref();
-    let of_incumbent = known.is_some_and(|known| known.fingerprint != inputs.fingerprint);
+    let index = RunIndex::open(&project);
+    let status = status::look(&Repo::open(&project)?, &project, &index)?;
+    // A figure of the present bytes; else why there is none; else the incumbent's figure.
+    let of_present = |known: &LastPeers| known.fingerprint == inputs.fingerprint;
+    let tried = match status.peers.as_ref().filter(|known| of_present(known)) {
+        Some(_) => None,
+        None => {
+            let judged = status.judged.as_ref().or(status.last.as_ref());
+            let device = judged.and_then(|record| record.device.as_deref());
+            last_peers::tried(&project, &index, &inputs.fingerprint, device)
+        }
+    };
+    let known = tried.as_ref().or(status.peers.as_ref());
+    let of_incumbent = known.is_some_and(|known| !of_present(known));
     let figure = |table: &PeerTable| {
         let found = known.and_then(|known| known.peers.iter().find(|figure| figure.name == table.name));
         found.cloned()
     };
     if options.json.json {
         let listed = |table: PeerTable| {
-            let none = || PeerFigure { name: table.name.clone(), ratio: None, measured: None, failure: None };
+            let none = || PeerFigure {
+                name: table.name.clone(),
+                ratio: None,
+                part: None,
+                measured: None,
+                failure: None,
+            };
             let figure = PeerFigureReport::of(&figure(&table).unwrap_or_else(none));
             ListedPeer { file: table.file, function: table.function, figure }
         };
@@ -138,7 +159,7 @@ fn in_words(figure: Option<&PeerFigure>, of_incumbent: bool) -> String {
     let age = figure.measured.map(|then| format!(", {}", age::since(then, Timestamp::now())));
     let whose = if of_incumbent { "the incumbent: " } else { "" };
     let text = match (&figure.ratio, &figure.failure) {
-        (Some(ratio), _) => ratio.to_string(),
+        (Some(ratio), _) => figure.part.map_or_else(|| ratio.to_string(), |part| format!("{ratio}, {part}")),
         (None, Some(why)) => format!("not compared: {why}"),
         (None, None) => "not compared".to_owned(),
     };
@@ -147,6 +168,9 @@ fn in_words(figure: Option<&PeerFigure>, of_incumbent: bool) -> String {
 
 fn add(options: &NewPeerArgs) -> Result<ExitCode> {
     let project = open(options.kernel.kernel.as_deref())?;
+    if let Some(why) = problem_file::mistake(&project) {
+        return Ok(failed(&why, Exit::Usage));
+    }
     let NewPeer { name, problem, function, written } = new_peer::add(&project)?;
     let changed = changed_rules(&project);
     if options.json.json {

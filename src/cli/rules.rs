@@ -1,7 +1,7 @@
 //! `lab rules`: shows how the rules of a problem differ from those in HEAD, and commits the change on its own.
 
 use super::json::decision::DecisionAnswer;
-use super::{JsonArg, KernelArg, answer, open, refused, say};
+use super::{JsonArg, KernelArg, answer, failed, open, problem_file, refused, say};
 use anyhow::Result;
 use clap::Args;
 use lab_core::decide;
@@ -39,6 +39,10 @@ pub fn main(options: &RulesArgs) -> Result<ExitCode> {
     let project = open(options.kernel.kernel.as_deref())?;
     let Some(subject) = &options.message else {
         let rules = decide::read_rules(&project)?;
+        let mistake = problem_file::mistake(&project);
+        if let (true, Some(why)) = (options.json.json, &mistake) {
+            return Ok(failed(why, Exit::Usage));
+        }
         if options.json.json {
             let changed = rules.changed.iter().map(ToString::to_string).collect();
             let first = rules.first.iter().map(ToString::to_string).collect();
@@ -50,8 +54,11 @@ pub fn main(options: &RulesArgs) -> Result<ExitCode> {
         if rules.changed.is_empty() && rules.first.is_empty() {
             say(&format!("the rules of {} are as in HEAD", project.kernel_name));
         }
-        return Ok(ExitCode::SUCCESS);
+        return Ok(mistake.map_or(ExitCode::SUCCESS, |why| failed(&why, Exit::Usage)));
     };
+    if let Some(why) = problem_file::mistake(&project) {
+        return Ok(failed(&why, Exit::Usage));
+    }
     let message = Message::new(subject, options.trailer.iter().cloned());
     match decide::change_rules(&project, &message) {
         Ok(decided) if options.json.json => Ok(answer(Exit::Passed, DecisionAnswer::of(&project, &decided))),

@@ -9,7 +9,9 @@ use super::peer_lines;
 use super::{JsonArg, KernelArg, answer, code, complain, failed, open, say, say_batch};
 use crate::confinement;
 use clap::Args;
+use lab_core::decide::{NotAllowed, allowed, snapshot};
 use lab_core::history::last_peers;
+use lab_core::inputs;
 use lab_core::objective::Objective;
 use lab_core::project::Project;
 use lab_core::repo::Repo;
@@ -67,7 +69,7 @@ pub fn supervise(options: &SuperviseArgs) -> ExitCode {
 }
 
 pub fn main(options: &RunArgs) -> ExitCode {
-    judged(options, Reason::Command, |_| None)
+    judged(options, Reason::Command.into(), |_| None)
 }
 
 /// What a command prints beyond the verdict: lines for people, and a JSON value that is `measured` in the answer.
@@ -86,8 +88,8 @@ struct RunAnswer {
     notes: Vec<String>,
 }
 
-/// Judges the kernel, reports the verdict, and decides it by rule if that was asked for.
-pub fn judged(options: &RunArgs, reason: Reason, more: impl Fn(&Record) -> Option<More>) -> ExitCode {
+/// Judges the kernel as `spec` says, on the device of the options. Reports the verdict, and decides it by rule if that was asked for.
+pub fn judged(options: &RunArgs, spec: RunSpec, more: impl Fn(&Record) -> Option<More>) -> ExitCode {
     let project = match open(options.kernel.kernel.as_deref()) {
         Ok(project) => project,
         Err(error) => return failed(&format!("{error:#}"), Exit::Usage),
@@ -95,7 +97,7 @@ pub fn judged(options: &RunArgs, reason: Reason, more: impl Fn(&Record) -> Optio
     if let Some(exit) = go_on(&project, options) {
         return exit;
     }
-    let record = match judge(&project, options, reason) {
+    let record = match judge(&project, options, spec) {
         Ok(record) => record,
         Err(error) => return failed(&error.to_string(), error.exit()),
     };
@@ -150,10 +152,10 @@ fn go_on(project: &Project, options: &RunArgs) -> Option<ExitCode> {
     Some(code(exit))
 }
 
-fn judge(project: &Project, options: &RunArgs, reason: Reason) -> std::result::Result<Record, NotRun> {
+fn judge(project: &Project, options: &RunArgs, spec: RunSpec) -> std::result::Result<Record, NotRun> {
     let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
     end_on_signals(control.clone())?;
-    let spec = RunSpec { device: options.device, confinement: confinement::missing, ..RunSpec::new(reason) };
+    let spec = RunSpec { device: options.device, confinement: confinement::missing, ..spec };
     execute::execute(project, &spec, &control, |event| match event {
         RunEvent::Progress(_, batch) if !options.json.json => say_batch(&batch),
         RunEvent::Joined(start) if !options.json.json => {
@@ -203,6 +205,7 @@ fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: Vec<Stri
         Outcome::Pass if verdict.unmeasured().is_some() => {
             lines.push(format!("  so it cannot be kept; {discard}"));
         }
+        Outcome::Pass if let Some(kept) = kept_already(project, record) => lines.push(format!("  {kept}")),
         Outcome::Pass => {
             let is_refused =
                 lab_core::decide::read_rules(project).is_ok_and(|rules| !rules.changed.is_empty());
@@ -221,6 +224,17 @@ fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: Vec<Stri
         Outcome::Void | Outcome::NotJudged => {}
     }
     lines
+}
+
+/// That an earlier keep holds the bytes of this run, so that there is nothing to decide.
+fn kept_already(project: &Project, record: &Record) -> Option<String> {
+    let (repo, index) = (Repo::open(project).ok()?, RunIndex::open(project));
+    let snapshot = snapshot(&repo, project, &index, &inputs::read(project), Some(record)).ok()?;
+    allowed(&snapshot)
+        .keep
+        .err()
+        .filter(|why| matches!(why, NotAllowed::KeptAlready { .. }))
+        .map(|why| why.to_string())
 }
 
 /// The lines about the peers: of the run, else of an earlier run of the same bytes, else of the incumbent.

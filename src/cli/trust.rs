@@ -16,8 +16,10 @@ struct TrustAnswer<'a> {
     /// The lab.toml, or the repository where there is none. Bytes of a path that are not UTF-8 are replaced.
     place: Cow<'a, str>,
     harness: Option<&'a str>,
-    /// The Python that would run for the kernel of this folder; `None` where none would.
+    /// The Python that would run for the kernels of this place; `None` where none would.
     python: Option<PythonAnswer<'a>>,
+    /// The Python files of the peers, which a measurement runs.
+    peers: &'a [String],
     /// Paths outside the repository's sources that the compiler may read.
     outside: Vec<Cow<'a, str>>,
     /// The whole of what is trusted, in words.
@@ -29,6 +31,8 @@ struct TrustAnswer<'a> {
 struct PythonAnswer<'a> {
     /// The kernel or its reference, relative to the work tree.
     source: &'a str,
+    /// Those of the other kernels that the trust is about.
+    others: &'a [String],
     /// Bytes of the path that are not UTF-8 are replaced.
     interpreter: Cow<'a, str>,
     /// The interpreter lies in the work tree.
@@ -39,7 +43,7 @@ struct PythonAnswer<'a> {
 /// is.
 pub fn main(options: &JsonArg) -> Result<ExitCode> {
     let project = Project::of_any(&here()?)?;
-    let request = TrustRequest::of(&project, None);
+    let request = TrustRequest::of_folder(&project);
     let text = request.text();
     if options.json {
         trust::grant(&request)?;
@@ -48,10 +52,12 @@ pub fn main(options: &JsonArg) -> Result<ExitCode> {
         let harness = request.command.as_deref();
         let python = request.python.as_ref().map(|python| PythonAnswer {
             source: &python.source,
+            others: &python.others,
             interpreter: python.interpreter.program.to_string_lossy(),
             is_inside: python.interpreter.is_inside,
         });
-        return Ok(answer(Exit::Passed, TrustAnswer { place, harness, python, outside, text: &text }));
+        let peers = request.peers.as_ref().map_or(&[][..], |peers| &peers.sources);
+        return Ok(answer(Exit::Passed, TrustAnswer { place, harness, python, peers, outside, text: &text }));
     }
     say_each(text.lines().map(str::to_owned));
     trust::grant(&request)?;

@@ -5,7 +5,6 @@ use crate::lab::{CommandOutput, Lab, finish, until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::fs;
-use std::path::Path;
 
 /// A harness whose n-th call runs `script` with `$n`.
 fn counting(lab: &Lab, script: &str) {
@@ -353,26 +352,16 @@ fn bytes_that_change_during_a_run_of_ones_own_harness_are_not_judged() {
 /// The problem of the 54 workloads, on the cpu device.
 fn decode54() -> Lab {
     let lab = Lab::empty();
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/problems/decode54");
-    for name in ["kernel.cu", "problem.toml", "reference.cu"] {
-        fs::copy(from.join(name), lab.path(name)).unwrap();
-    }
+    lab.copy_problem("tests/problems/decode54", "");
     lab.write("lab.toml", "device = \"cpu\"\n");
     lab
-}
-
-fn with_cache(lab: &Lab, args: &str, variables: &[(&str, &str)]) -> CommandOutput {
-    let mut command = lab.lab_command(args);
-    command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("headless-cache"));
-    command.envs(variables.iter().copied());
-    finish(command.spawn().unwrap())
 }
 
 /// With the built-in harness: `passed 54/54`, as the contest counts.
 #[test]
 fn the_54_workloads_of_the_decode_problem_pass() {
     let lab = decode54();
-    let bench = with_cache(&lab, "bench --runs 2 --trials 1 --json", &[]).is(0).json();
+    let bench = lab.lab("bench --runs 2 --trials 1 --json").is(0).json();
     assert_eq!((&bench["passed"], &bench["workload_count"]), (&json!(54), &json!(54)));
     assert_eq!(bench["discipline"], json!({ "warm_up": 3, "iterations": 100, "trials": 1 }));
     let names: Vec<&str> =
@@ -393,8 +382,9 @@ fn a_workload_that_fits_no_device_is_named_with_what_it_needs_and_what_to_do() {
     let lab = decode54();
     let problem = lab.read("problem.toml");
     lab.write("problem.toml", problem.replacen("batch = 48", "batch = 40000", 1));
-    let output = with_cache(&lab, "bench --runs 2", &[("LAB_CPU_MEMORY_MIB", "100")]).is(64);
-    output
+    let mut bench = lab.lab_command("bench --runs 2");
+    finish(bench.env("LAB_CPU_MEMORY_MIB", "100").spawn().unwrap())
+        .is(64)
         .says("problem.toml:")
         .says("the workload batch=40000 needs 1")
         .says("of device memory")

@@ -7,22 +7,11 @@ use std::path::Path;
 /// A repository with rmsnorm in it, committed.
 pub fn rmsnorm() -> Lab {
     let lab = Lab::empty();
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels/rmsnorm");
-    fs::create_dir_all(lab.path("kernels/rmsnorm")).unwrap();
-    for name in ["kernel.cu", "problem.toml", "reference.cu"] {
-        fs::copy(from.join(name), lab.path("kernels/rmsnorm").join(name)).unwrap();
-    }
+    lab.copy_problem("kernels/rmsnorm", "kernels/rmsnorm");
     lab.write("lab.toml", "kernel = \"kernels/rmsnorm/kernel.cu\"\ndevice = \"cpu\"\ntime_limit_s = 300\n");
     lab.git("add -A");
     lab.git("commit -qm rmsnorm");
     lab
-}
-
-/// `lab ARGS`, with the cache of precompiled headers that all these stories share.
-pub fn lab_with_cache(lab: &Lab, args: &str) -> CommandOutput {
-    let mut command = lab.lab_command(args);
-    command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("headless-cache"));
-    finish(command.spawn().unwrap())
 }
 
 const KERNEL: &str = "kernels/rmsnorm/kernel.cu";
@@ -33,7 +22,7 @@ fn edit_and_run(lab: &Lab, from: &str, to: &str, args: &str) -> CommandOutput {
     let before = lab.git(&format!("show HEAD:{KERNEL}"));
     assert!(before.contains(from), "the kernel has no '{from}' any more");
     lab.write(KERNEL, before.replace(from, to));
-    lab_with_cache(lab, args)
+    lab.lab(args)
 }
 
 #[test]
@@ -44,10 +33,7 @@ fn a_real_run_is_kept_in_the_ledger_of_the_emulated_device() {
     assert!(run["throughput_sps"].as_f64().unwrap() > 0.0);
     assert!(run["gates"].as_array().unwrap().len() >= 6);
     assert!(run["ratio"].is_null(), "there is no speed verdict on the cpu device");
-    lab_with_cache(&lab, "keep -m 'a comment'")
-        .is(0)
-        .says("held-out inputs before the keep")
-        .says("y_mismatched: 0");
+    lab.lab("keep -m 'a comment'").is(0).says("held-out inputs before the keep").says("y_mismatched: 0");
     let record: serde_json::Value = serde_json::from_str(&lab.read(".lab/runs/1/record.json")).unwrap();
     assert_eq!(record["held_out"]["outcome"].as_str(), Some("pass"));
     assert_eq!(lab.git("show --name-only --format=%s HEAD"), format!("a comment\n\n{KERNEL}\n"));
@@ -76,7 +62,6 @@ fn a_broken_driver_is_told_where_auto_takes_the_cpu_device() {
     assert!(built.unwrap().success());
     let with_driver = |args: &str| {
         let mut command = lab.lab_command(args);
-        command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("headless-cache"));
         command.env("LD_LIBRARY_PATH", lab.path("..").canonicalize().unwrap());
         finish(command.spawn().unwrap())
     };
@@ -90,7 +75,7 @@ fn a_broken_driver_is_told_where_auto_takes_the_cpu_device() {
     with_driver("probe").says(&told);
     // Nobody is told without a driver, nor who asked for the cpu device.
     if !Path::new("/dev/nvidia0").exists() {
-        let without = lab_with_cache(&lab, "harness kernels/rmsnorm --device auto").is(0);
+        let without = lab.lab("harness kernels/rmsnorm --device auto").is(0);
         assert!(!without.out.contains("caveat: device"), "{without:?}");
     }
     let asked = with_driver("harness kernels/rmsnorm --device cpu").is(0);
@@ -100,7 +85,7 @@ fn a_broken_driver_is_told_where_auto_takes_the_cpu_device() {
 #[test]
 fn a_probe_of_the_emulated_device_says_so_and_bounds_nothing() {
     let lab = Lab::new();
-    let probed = lab_with_cache(&lab, "probe --device cpu").is(0);
+    let probed = lab.lab("probe --device cpu").is(0);
     assert!(probed.out.starts_with("cpu (emulated, "), "{probed:?}");
     for figure in ["copy in memory", "reads from L2", "L2 round trip", "launch", "grid exchange"] {
         assert!(probed.out.contains(figure), "{figure}: {probed:?}");
@@ -108,10 +93,9 @@ fn a_probe_of_the_emulated_device_says_so_and_bounds_nothing() {
     let probed =
         probed.says("emulated: these figures say nothing about a GPU, and no floor is derived from them");
     assert!(!probed.out.contains("tensor"), "{probed:?}");
-    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("headless-cache/lab");
-    let kept = fs::read_dir(cache).unwrap().flatten();
+    let kept = fs::read_dir(lab.cache()).unwrap().flatten();
     assert_eq!(kept.filter(|file| file.file_name().to_string_lossy().starts_with("probe-")).count(), 0);
-    lab_with_cache(&lab, "probe --device cuda:97").is(3);
+    lab.lab("probe --device cuda:97").is(3);
 }
 
 #[test]
@@ -177,7 +161,7 @@ fn without_a_problem_and_without_a_harness_there_is_no_run() {
 fn an_error_in_the_problem_names_the_users_file() {
     let lab = rmsnorm();
     lab.write("kernels/rmsnorm/problem.toml", "name = \"x\"\nnonsense = 1\n");
-    let output = lab_with_cache(&lab, "run").is(64).says("kernels/rmsnorm/problem.toml:");
+    let output = lab.lab("run").is(64).says("kernels/rmsnorm/problem.toml:");
     assert!(!output.out.contains(".lab/runs"), "{output:?}");
     assert!(!output.out.contains("/kernels/rmsnorm/problem.toml"), "{output:?}");
 }
@@ -190,6 +174,6 @@ fn what_this_machine_lacks_is_said_with_its_remedy() {
     finish(command.spawn().unwrap()).is(64).says("no C++ compiler is here").says("apt install g++");
 
     // Where there is a GPU the same command is a run like any other.
-    let output = lab_with_cache(&lab, "run --device cuda:99");
+    let output = lab.lab("run --device cuda:99");
     output.is(64).says("stopped: ").says("– NOT JUDGED");
 }

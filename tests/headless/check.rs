@@ -1,6 +1,6 @@
 //! `lab check`: its findings are printed and recorded, and they do not replace a verdict.
 
-use crate::built_in::{lab_with_cache, rmsnorm};
+use crate::built_in::rmsnorm;
 use crate::lab::Lab;
 
 const KERNEL: &str = "kernels/rmsnorm/kernel.cu";
@@ -8,11 +8,8 @@ const KERNEL: &str = "kernels/rmsnorm/kernel.cu";
 #[test]
 fn a_race_is_found_in_a_kernel_and_the_verdict_stays_what_it_was() {
     let lab = rmsnorm();
-    lab_with_cache(&lab, "run").is(0);
-    lab_with_cache(&lab, "check")
-        .is(0)
-        .says("check: address, race clean")
-        .says("✓ check 2 of kernels/rmsnorm/kernel.cu");
+    lab.lab("run").is(0);
+    lab.lab("check").is(0).says("check: address, race clean").says("✓ check 2 of kernels/rmsnorm/kernel.cu");
     // Nothing of it can be kept: the run before it can.
     lab.lab("keep -m 'as it was'").is(0).says("run 1");
     assert_eq!(lab.read("results.cpu.tsv").lines().count(), 2);
@@ -21,7 +18,7 @@ fn a_race_is_found_in_a_kernel_and_the_verdict_stays_what_it_was() {
     let barrier = "    __syncthreads();\n";
     let line = right[..right.find("sum += partial[w];").unwrap()].matches('\n').count();
     lab.write(KERNEL, right.replacen(barrier, "", 1));
-    let output = lab_with_cache(&lab, "check --tool race --json").is(1).json();
+    let output = lab.lab("check --tool race --json").is(1).json();
     let found = output["findings"].as_array().unwrap();
     assert!(found.iter().all(|f| f["file"] == KERNEL && f["line"] == line), "line {line}: {output}");
     assert!(found[0]["message"].as_str().unwrap().contains("no __syncthreads() lies between"), "{output}");
@@ -47,7 +44,7 @@ fn a_second_clone_with_the_same_kernel_names_its_own_file() {
     for _ in 0..2 {
         let lab = rmsnorm();
         lab.write(KERNEL, lab.read(KERNEL).replacen("    __syncthreads();\n", "", 1));
-        let output = lab_with_cache(&lab, "check --tool race --json").is(1).json();
+        let output = lab.lab("check --tool race --json").is(1).json();
         let found = output["findings"].as_array().unwrap();
         assert!(!found.is_empty() && found.iter().all(|f| f["file"] == KERNEL), "{output}");
     }

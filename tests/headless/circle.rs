@@ -123,10 +123,16 @@ fn keep_on_the_bytes_of_head_names_the_commit_that_holds_them() {
     assert!(lab.read("results.tsv").contains(&format!("\n{}\t1000.0\t", &start[..7])));
     // Decided is decided; and the incumbent itself cannot be discarded.
     lab.lab("keep -m again").is(1).says("run 1 was decided already (keep)");
+    // A further run of the same bytes is the same experiment.
+    lab.lab("run").is(0).says("  HEAD holds these bytes already: run 1 kept them as ");
+    lab.lab("keep -m again")
+        .is(1)
+        .says(&format!("HEAD holds these bytes already: run 1 kept them as {}", &start[..7]));
+    assert_eq!(lab.rows().len(), 1);
     lab.write("kernel.cu", "// edited\n");
     lab.lab("keep -m again")
         .is(1)
-        .says("kernel.cu changed after the verdict of run 1: judge them first (`lab run`)");
+        .says("kernel.cu changed after the verdict of run 2: judge them first (`lab run`)");
     lab.write("kernel.cu", "");
     lab.lab("keep -m again").is(1).says("lab: kernel.cu is empty: nothing to judge\n");
     lab.lab("restore HEAD").is(0);

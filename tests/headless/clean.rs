@@ -1,4 +1,4 @@
-//! The clean-up of git's loose objects keeps every byte.
+//! The clean-up of git's loose objects and of the lab's refs keeps every byte.
 
 use crate::lab::Lab;
 use std::collections::BTreeSet;
@@ -54,4 +54,32 @@ fn a_decision_packs_many_loose_objects() {
     assert!(objects(&lab).is_superset(&before));
     lab.lab("undo").is(0);
     assert_eq!(lab.read("kernel.cu"), "// another\n");
+}
+
+#[test]
+fn a_discard_packs_many_loose_refs_and_each_of_them_stays() {
+    let lab = with_experiments();
+    let many = "for at in $(seq 100 640); do echo create refs/lab/discarded/$at HEAD; done";
+    lab.sh(&format!("{many} | git update-ref --stdin")).is(0);
+    let discarded = || lab.git("for-each-ref refs/lab refs/heads");
+    let before = discarded();
+    assert!(lab.path(".git/refs/lab/discarded/640").exists());
+    lab.write("kernel.cu", "// another\n");
+    lab.lab("run").is(0);
+    lab.lab("discard -m another").is(0);
+    assert!(!lab.path(".git/refs/lab/discarded").exists(), "all of them are packed");
+    assert!(lab.path(".git/refs/heads/main").exists(), "the user's branches stay as they are");
+    let after = discarded();
+    assert!(
+        before.lines().all(|line| after.contains(line))
+            && after.lines().count() == before.lines().count() + 1
+    );
+    for (name, bytes) in [("2", "// worse\n"), ("3", "// another\n")] {
+        lab.lab(&format!("restore {name}")).is(0);
+        assert_eq!(lab.read("kernel.cu"), bytes);
+    }
+    lab.lab("undo").is(0).says("discard");
+    lab.lab("discard -m again").is(0).says("refs/lab/discarded/3-2");
+    assert!(lab.path(".git/refs/lab/discarded/3-2").exists(), "few of them stay as they are");
+    lab.git("fsck --no-dangling --strict");
 }

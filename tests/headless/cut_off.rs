@@ -97,6 +97,25 @@ fn a_discard_that_was_killed_after_the_put_back_is_completed() {
 }
 
 #[test]
+fn refs_that_a_killed_discard_was_to_pack_are_packed_and_git_s_locks_removed() {
+    let lab = judged();
+    let many = "for at in $(seq 100 640); do echo create refs/lab/discarded/$at HEAD; done";
+    lab.sh(&format!("{many} | git update-ref --stdin")).is(0);
+    killed_before_its_row(&lab, "discard -m worse", || lab.read("kernel.cu") == "// the first\n");
+    // What the git program leaves that is killed while it packs.
+    let left = ["packed-refs.lock", "packed-refs.new", "refs/lab/discarded/200.lock"];
+    for name in left {
+        fs::write(lab.path(".git").join(name), "").unwrap();
+    }
+    lab.lab("discard -m worse").is(0).says("the discard of run 1 that an earlier lab began is done");
+    assert!(!lab.path(".git/refs/lab/discarded/100").exists(), "they are packed");
+    assert!(left.iter().all(|name| !lab.path(".git").join(name).exists()));
+    assert_eq!(lab.git("for-each-ref refs/lab/discarded").lines().count(), 542);
+    lab.lab("undo").is(0);
+    assert_eq!(lab.read("kernel.cu"), "// better\n");
+}
+
+#[test]
 fn a_second_undo_takes_no_second_decision_back() {
     let whole = with_history();
     whole.lab("undo").is(0);

@@ -236,11 +236,36 @@ fn the_kept_kernel_is_exported_with_its_commit_and_its_figure() {
     assert!(why.contains("HEAD holds no kernels/shift/kernel.cu, so no kernel has been kept yet"), "{why}");
     lab.lab("run kernels/shift").is(0);
     lab.lab("keep kernels/shift -m kept").is(0);
+    // The bytes decide, not how they are named.
+    let commit = lab.git("rev-parse HEAD").trim().to_owned();
+    let of_file = || lab.lab("export kernels/shift/kernel.cu --json --to torch --force").is(0).json();
+    let answer = of_file();
+    assert_eq!((&answer["commit"], &answer["run"]), (&json!(commit), &json!(1)));
+    let text = lab.read("shift.py");
+    let words = format!("of the commit {} (kept), and the files beside it are those on disk", &commit[..7]);
+    assert!(text.contains(&words) && text.contains("(run 1)"), "{text}");
+    // Another kernel was judged, and then discarded.
+    lab.write("kernels/shift/kernel.cu", format!("{KERNEL}// another\n"));
+    of_file();
+    assert!(lab.read("shift.py").contains("; no run here judged these bytes."), "{}", lab.read("shift.py"));
+    lab.lab("run kernels/shift").is(0);
+    let answer = of_file();
+    assert_eq!((&answer["commit"], &answer["run"]), (&Value::Null, &json!(2)));
+    assert!(lab.read("shift.py").contains("; run 2 judged these bytes: PASS, not kept."));
+    lab.lab("discard kernels/shift -m slow").is(0);
+    lab.lab("restore 2").is(0);
+    of_file();
+    assert!(lab.read("shift.py").contains("; run 2 judged these bytes: PASS, discarded (slow)."));
+    // The command names the project's interpreter.
+    let mut command = lab.lab_command("export kernels/shift --json --to torch --force");
+    command.env("LAB_PYTHON", "/opt/my python");
+    let answer = crate::lab::finish(command.spawn().unwrap()).is(0).json();
+    assert_eq!(answer["next"], "'/opt/my python' shift.py");
+    fs::remove_file(lab.path("shift.py")).unwrap();
     // What is on disk is not what was kept.
     lab.write("kernels/shift/kernel.cu", "not a kernel");
     lab.write("kernels/shift/problem.toml", "not a problem");
     lab.write("kernels/shift/parts.cuh", "not a header");
-    let commit = lab.git("rev-parse HEAD").trim().to_owned();
     for (form, file, next) in [
         ("torch", "shift.py", "python3 shift.py"),
         (

@@ -1,35 +1,19 @@
 //! The check before a keep: what no run has shown must pass as well.
 
-use crate::lab::{CommandOutput, Lab, finish};
+use crate::lab::Lab;
 use std::fs;
-use std::path::Path;
 use std::process::Stdio;
 
-/// A small WaveGRU whose kernel is right, committed; on the cpu device.
+/// A small WaveGRU whose kernel is right, committed; on the cpu device. Its cache is its own: another test's runs would change what
+/// a save uses again.
 fn wavegru() -> Lab {
-    let lab = Lab::empty();
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("harness/judge/tests/kernels/wavegru");
-    fs::copy(from.join("plain.cu"), lab.path("kernel.cu")).unwrap();
-    fs::copy(from.join("problem.toml"), lab.path("problem.toml")).unwrap();
+    let mut lab = Lab::empty();
+    lab.use_own_cache();
+    lab.copy_problem("harness/judge/tests/kernels/wavegru", "");
     lab.write("lab.toml", "device = \"cpu\"\n");
     lab.git("add -A");
     lab.git("commit -qm plain");
     lab
-}
-
-fn lab_command(lab: &Lab, args: &str) -> std::process::Command {
-    let mut command = lab.lab_command(args);
-    command.env("XDG_CACHE_HOME", cache(lab));
-    command
-}
-
-/// A cache of its own: another test's runs would change what a save uses again.
-fn cache(lab: &Lab) -> std::path::PathBuf {
-    lab.path(".git/cache")
-}
-
-fn output(lab: &Lab, args: &str) -> CommandOutput {
-    finish(lab_command(lab, args).spawn().unwrap())
 }
 
 #[track_caller]
@@ -43,7 +27,7 @@ fn edit(lab: &Lab, from: &str, to: &str) {
 /// save uses them again.
 fn is_in_the_pool(lab: &Lab) -> String {
     let mut known = Vec::new();
-    for model in fs::read_dir(cache(lab).join("lab/wavegru-runs")).unwrap() {
+    for model in fs::read_dir(lab.cache().join("wavegru-runs")).unwrap() {
         for shelf in ["fresh", "used"] {
             for file in fs::read_dir(model.as_ref().unwrap().path().join(shelf)).into_iter().flatten() {
                 let seed = u64::from_str_radix(file.unwrap().file_name().to_str().unwrap(), 16).unwrap();
@@ -74,11 +58,11 @@ fn record(lab: &Lab, run: u32) -> serde_json::Value {
 fn a_kernel_that_is_right_for_the_pool_only_is_refused_by_the_gate() {
     let lab = wavegru();
     let before = lab.head();
-    output(&lab, "run").is(0).says("● PASS");
+    lab.lab("run").is(0).says("● PASS");
     knows_the_pool(&lab);
-    output(&lab, "run").is(0).says("● PASS");
+    lab.lab("run").is(0).says("● PASS");
     assert!(!lab.read(".lab/runs/2/run.log").contains("\nreused_runs: 0"));
-    let refused = output(&lab, "keep -m 'knows the pool'").is(1);
+    let refused = lab.lab("keep -m 'knows the pool'").is(1);
     assert!(refused.err.contains("keep refused: sample_mismatches is "), "{refused:?}");
     assert!(refused.err.contains(", its limit 0, on a held-out start state (seed "), "{refused:?}");
     refused.says("computing a held-out reference on the cpu");
@@ -91,17 +75,14 @@ fn a_kernel_that_is_right_for_the_pool_only_is_refused_by_the_gate() {
     assert_eq!(of_run["held_out"]["outcome"].as_str(), Some("fail"));
     assert!(lab.read(".lab/runs/2/run.log").contains("\nheld_out_seed: "));
     // The same verdict again, without another try.
-    let again = output(&lab, "keep -m 'knows the pool'").is(1).says("keep refused: sample_mismatches is ");
+    let again = lab.lab("keep -m 'knows the pool'").is(1).says("keep refused: sample_mismatches is ");
     assert!(!again.out.contains("held_out_seed"), "{again:?}");
-    output(&lab, "discard -m 'knew the pool'").is(0);
+    lab.lab("discard -m 'knew the pool'").is(0);
 
     edit(&lab, "constexpr int THREADS = 128;", "constexpr int THREADS = 64;");
-    output(&lab, "run").is(0);
+    lab.lab("run").is(0);
     // A check was failed, so one draw is not enough for this kernel any more.
-    output(&lab, "keep -m 'two warps'")
-        .is(0)
-        .says("keep run 3")
-        .says("passed on held-out inputs: 8 sealed runs");
+    lab.lab("keep -m 'two warps'").is(0).says("keep run 3").says("passed on held-out inputs: 8 sealed runs");
     assert_eq!(record(&lab, 3)["held_out"]["sealed_runs"].as_u64(), Some(8));
     assert_eq!(record(&lab, 3)["held_out"]["outcome"].as_str(), Some("pass"));
     assert_eq!(lab.git("log -1 --format=%s"), "two warps\n");
@@ -111,7 +92,7 @@ fn a_kernel_that_is_right_for_the_pool_only_is_refused_by_the_gate() {
 fn a_kernel_that_crashes_on_the_held_out_case_is_refused_and_not_tried_again() {
     let lab = wavegru();
     let before = lab.head();
-    output(&lab, "run").is(0).says("● PASS");
+    lab.lab("run").is(0).says("● PASS");
     let known = is_in_the_pool(&lab);
     edit(
         &lab,
@@ -120,13 +101,13 @@ fn a_kernel_that_crashes_on_the_held_out_case_is_refused_and_not_tried_again() {
             "if (!({known})) *(volatile int*)nullptr = 1;\n    const int picked = sample(logits, run, t);"
         ),
     );
-    output(&lab, "run").is(0).says("● PASS");
-    let refused = output(&lab, "keep -m 'crashes'").is(1).says("keep refused: ");
+    lab.lab("run").is(0).says("● PASS");
+    let refused = lab.lab("keep -m 'crashes'").is(1).says("keep refused: ");
     assert!(refused.out.contains("held-out inputs before the keep"), "{refused:?}");
     let of_run = record(&lab, 2);
     assert_eq!(of_run["held_out"]["outcome"].as_str(), Some("crash"));
     assert!(of_run["decision"].is_null());
-    let again = output(&lab, "keep -m 'crashes'").is(1).says("keep refused: ");
+    let again = lab.lab("keep -m 'crashes'").is(1).says("keep refused: ");
     assert!(!again.out.contains("held-out inputs before the keep"), "a second seed was tried: {again:?}");
     assert_eq!(lab.head(), before);
 }
@@ -135,13 +116,13 @@ fn a_kernel_that_crashes_on_the_held_out_case_is_refused_and_not_tried_again() {
 fn a_held_out_check_that_could_not_start_is_no_outcome() {
     let lab = wavegru();
     edit(&lab, "constexpr int THREADS = 128;", "constexpr int THREADS = 64;");
-    output(&lab, "run").is(0);
+    lab.lab("run").is(0);
     // Its files cannot be written there.
     lab.write(".lab/runs/1/held-out", "");
-    output(&lab, "keep -m 'later'").is(1).says("the held-out check could not run: ");
+    lab.lab("keep -m 'later'").is(1).says("the held-out check could not run: ");
     assert!(record(&lab, 1)["held_out"].is_null());
     fs::remove_file(lab.path(".lab/runs/1/held-out")).unwrap();
-    output(&lab, "keep -m 'later'").is(0).says("keep run 1");
+    lab.lab("keep -m 'later'").is(0).says("keep run 1");
 }
 
 #[test]
@@ -149,8 +130,8 @@ fn a_keep_that_is_interrupted_commits_nothing_and_can_be_repeated() {
     let lab = wavegru();
     let before = lab.head();
     edit(&lab, "constexpr int THREADS = 128;", "constexpr int THREADS = 96;");
-    output(&lab, "run").is(0);
-    let mut keep = lab_command(&lab, "keep -m 'three warps'").stdout(Stdio::piped()).spawn().unwrap();
+    lab.lab("run").is(0);
+    let mut keep = lab.lab_command("keep -m 'three warps'").stdout(Stdio::piped()).spawn().unwrap();
     // The check goes on as soon as it says so.
     let mut out = std::io::BufReader::new(keep.stdout.take().unwrap());
     let mut line = String::new();
@@ -165,5 +146,5 @@ fn a_keep_that_is_interrupted_commits_nothing_and_can_be_repeated() {
     assert!(err.contains("cancelled: nothing was kept, and run 1 is undecided"), "{rest}{err}");
     assert_eq!(lab.head(), before);
     assert!(record(&lab, 1)["decision"].is_null());
-    output(&lab, "keep -m 'three warps'").is(0).says("keep run 1");
+    lab.lab("keep -m 'three warps'").is(0).says("keep run 1");
 }

@@ -250,13 +250,8 @@ fn a_problem_and_a_kernel_that_are_hostile() {
     lab.git("add -A");
     lab.git(&format!("commit -qm 'start {HOSTILE}'"));
     every_command(&lab, "a hostile problem");
-    let rmsnorm = concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/rmsnorm/");
-    let kernel = fs::read_to_string(format!("{rmsnorm}kernel.cu")).unwrap();
-    for name in ["problem.toml", "reference.py", "reference.cu"] {
-        if let Ok(text) = fs::read_to_string(format!("{rmsnorm}{name}")) {
-            lab.write(name, text);
-        }
-    }
+    lab.copy_problem("kernels/rmsnorm", "");
+    let kernel = lab.read("kernel.cu");
     lab.write("lab.toml", "device = \"cpu\"\n");
     lab.write("kernel.cu", format!("#error \"{HOSTILE}\"\n{kernel}"));
     for line in ["run", "run --json", "harness . --device cpu", "check"] {

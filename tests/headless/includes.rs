@@ -1,6 +1,6 @@
 //! Files that the kernel includes: a commit has to hold all that was judged.
 
-use crate::built_in::{lab_with_cache, rmsnorm};
+use crate::built_in::rmsnorm;
 use crate::lab::Lab;
 use std::fs;
 
@@ -91,7 +91,7 @@ fn what_lies_in_an_include_folder_of_the_options_is_an_input() {
     lab.git("add lab.toml");
     lab.git("commit -qm options");
     edit(&lab, "#include", "#include <tile.h>\n#if TILE != 1\n#error no\n#endif\n#include");
-    lab_with_cache(&lab, "run").is(0);
+    lab.lab("run").is(0);
     assert!(hash(&record(&lab, 1), "common/tile.h").is_some());
     lab.lab("keep -m x").is(1).says("common/tile.h is not as in HEAD");
     lab.write("common/tile.h", "#define TILE 1 // changed\n");
@@ -99,5 +99,5 @@ fn what_lies_in_an_include_folder_of_the_options_is_an_input() {
     lab.write("common/tile.h", "#define TILE 1\n");
     lab.git("add common");
     lab.git("commit -qm tile");
-    lab_with_cache(&lab, "keep -m x").is(0);
+    lab.lab("keep -m x").is(0);
 }

@@ -3,18 +3,14 @@
 use crate::lab::{Lab, finish, until};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A problem for the cpu device, and a compiler that writes a temporary file and never ends where `hangs_at` stands among its
 /// arguments.
 fn lab_with_a_slow_compiler(hangs_at: &str) -> Lab {
-    let lab = Lab::empty();
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("harness/judge/tests/kernels/tensor");
-    for (name, to) in
-        [("plain.cu", "kernel.cu"), ("problem.toml", "problem.toml"), ("reference.cu", "reference.cu")]
-    {
-        fs::copy(from.join(name), lab.path(to)).unwrap();
-    }
+    let mut lab = Lab::empty();
+    lab.use_own_cache();
+    lab.copy_problem("harness/judge/tests/kernels/tensor", "");
     lab.write("lab.toml", "device = \"cpu\"\n");
     lab.git("add -A");
     lab.git("commit -qm start");
@@ -27,19 +23,18 @@ fn lab_with_a_slow_compiler(hangs_at: &str) -> Lab {
 
 /// The files and folders below the cache folder, without images and headers that are complete and the locks of the parents.
 fn left(lab: &Lab) -> Vec<PathBuf> {
-    let cache = lab.path("../home/.cache/lab");
-    let below = |name: &str| fs::read_dir(cache.join(name)).into_iter().flatten().flatten();
-    let mut left: Vec<PathBuf> =
-        below("private").chain(below("snapshots")).map(|entry| entry.path()).collect();
+    let files =
+        |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let below = |name: &str| files(lab.cache().join(name));
+    let mut left: Vec<PathBuf> = below("private").chain(below("snapshots")).collect();
     left.retain(|path| path.is_dir());
-    let headers = below("headers").map(|entry| entry.path());
-    left.extend(headers.filter(|path| !path.join("ready").exists()));
-    left.extend(below("../../tmp").map(|entry| entry.path()));
+    left.extend(below("headers").filter(|path| !path.join("ready").exists()));
+    left.extend(files(lab.path("../home/tmp")));
     left
 }
 
 fn is_building(lab: &Lab) -> bool {
-    let private = fs::read_dir(lab.path("../home/.cache/lab/private"));
+    let private = fs::read_dir(lab.cache().join("private"));
     private.into_iter().flatten().flatten().any(|entry| entry.path().join("files/ccSLOW.s").exists())
 }
 
@@ -68,6 +63,8 @@ fn an_interrupted_build_leaves_no_file_of_the_compiler() {
 #[test]
 fn headers_that_are_being_made_are_no_exception() {
     let lab = lab_with_a_slow_compiler("c++-header");
+    // It makes its own.
+    fs::remove_file(lab.cache().join("headers")).unwrap();
     interrupt(&lab, "run", Signal::TERM);
     assert_eq!(left(&lab), Vec::<PathBuf>::new());
 }

@@ -118,10 +118,7 @@ fn what_the_harness_said_is_in_the_answer() {
 #[test]
 fn a_kernel_that_does_not_build_has_an_outcome_of_its_own() {
     let lab = Lab::empty();
-    let rmsnorm = concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/rmsnorm/");
-    for entry in fs::read_dir(rmsnorm).unwrap().flatten().filter(|entry| entry.path().is_file()) {
-        fs::copy(entry.path(), lab.path(entry.file_name().to_str().unwrap())).unwrap();
-    }
+    lab.copy_problem("kernels/rmsnorm", "");
     lab.write("lab.toml", "device = \"cpu\"\n");
     lab.git("add -A");
     lab.git("commit -qm start");

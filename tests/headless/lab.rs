@@ -1,5 +1,6 @@
 //! A repository in a temporary folder, and the real `lab` beside it.
 
+use crate::headers;
 use lab_core::store::signature::{self, Purpose};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,8 @@ pub fn patience() -> Duration {
 pub struct Lab {
     temp: tempfile::TempDir,
     pub repo: PathBuf,
+    /// `None` for the one that the stories share, as the repositories of a user do.
+    own_cache: Option<tempfile::TempDir>,
 }
 
 /// What a command came to.
@@ -63,7 +66,7 @@ impl Lab {
             fs::create_dir(temp.path().join(folder)).unwrap();
         }
         sign_for_tests();
-        let lab = Lab { repo: repo.canonicalize().unwrap(), temp };
+        let lab = Lab { repo: repo.canonicalize().unwrap(), temp, own_cache: None };
         lab.write(
             "../home/.gitconfig",
             "[user]\nname = A User\nemail = user@example.com\n[init]\ndefaultBranch = main\n",
@@ -85,6 +88,17 @@ impl Lab {
         lab
     }
 
+    /// Copies a problem of the lab's own repository, its kernel as `kernel.cu`, into a folder of this one.
+    pub fn copy_problem(&self, from: &str, to: &str) {
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join(from);
+        fs::create_dir_all(self.path(to)).unwrap();
+        // Among the test kernels it is plain.cu; wavegru has no reference.cu.
+        let names = ["kernel.cu", "plain.cu", "problem.toml", "reference.cu"];
+        for name in names.into_iter().filter(|name| from.join(name).is_file()) {
+            fs::copy(from.join(name), self.path(to).join(name.replace("plain", "kernel"))).unwrap();
+        }
+    }
+
     /// The harness passes, with this throughput.
     pub fn passing(&self, throughput: f64) {
         let us = 1e6 / throughput;
@@ -97,7 +111,8 @@ impl Lab {
     }
 
     pub fn harness(&self, script: &str) {
-        self.write("harness.py", format!("{script}\n"));
+        // With the mark of a script that `uv run` runs, so `lab init` writes that command.
+        self.write("harness.py", format!("# /// script\n# ///\n{script}\n"));
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -132,11 +147,32 @@ impl Lab {
             .env("HOME", self.temp.path().join("home"))
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("LAB_STATE_DIR", self.temp.path().join("state"))
+            .env("XDG_CACHE_HOME", self.cache_home())
             .env(signature::KEY_FILE, key_file())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         command
+    }
+
+    /// The story has a cache to itself from here on, with the compiled headers of the cpu device.
+    pub fn use_own_cache(&mut self) {
+        self.own_cache = Some(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap());
+        headers::share_with(&self.cache());
+    }
+
+    fn cache_home(&self) -> &Path {
+        static SHARED: LazyLock<PathBuf> = LazyLock::new(|| {
+            let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache");
+            headers::share_with(&home.join("lab"));
+            home
+        });
+        self.own_cache.as_ref().map_or_else(|| SHARED.as_path(), tempfile::TempDir::path)
+    }
+
+    /// The cache folder of `lab`.
+    pub fn cache(&self) -> PathBuf {
+        self.cache_home().join("lab")
     }
 
     /// Writes `.lab/unfinished.json` as this user's lab leaves it when it ends halfway.
@@ -244,6 +280,6 @@ pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let start = std::time::Instant::now();
     while !holds() {
         assert!(start.elapsed() < patience(), "it never came: {what}");
-        std::thread::yield_now();
+        std::thread::sleep(Duration::from_millis(1));
     }
 }

@@ -2,6 +2,9 @@
 //! repository of its own in a temporary folder, with its own home, configuration and identity.
 #![allow(clippy::unwrap_used)]
 
+#[path = "../../harness/device/tests/support/headers.rs"]
+mod headers;
+
 mod auto;
 mod bad_git;
 mod bad_harness;
@@ -50,6 +53,7 @@ mod stranger;
 mod theme;
 mod trailers;
 mod trust;
+mod twice;
 mod undo;
 mod watch;
 mod when;

@@ -1,14 +1,13 @@
 //! How speed is measured and reported: what the judge is asked for, what it is given as the incumbent, and
 //! what a record keeps of it. The judge is a script here, but where the story says that it is the real one.
 
-use crate::lab::{Lab, finish};
+use crate::lab::Lab;
 use lab_core::project::Project;
 use lab_core::run::Reason;
 use lab_core::run::record::Record;
 use lab_core::runner::execute::execute;
 use lab_core::runner::process::Control;
 use lab_core::runner::spec::RunSpec;
-use std::path::Path;
 
 /// Says what it was asked, shows the incumbent that it was given, and passes.
 const JUDGE: &str = r#"
@@ -103,17 +102,9 @@ fn the_cpu_device_is_given_no_incumbent() {
 #[test]
 fn lab_measure_is_a_run_that_can_be_kept() {
     let lab = Lab::empty();
-    for name in ["kernel.cu", "problem.toml", "reference.cu"] {
-        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels/rmsnorm").join(name);
-        std::fs::copy(from, lab.path(name)).unwrap();
-    }
+    lab.copy_problem("kernels/rmsnorm", "");
     lab.write("lab.toml", "device = \"cpu\"\n");
-    let with_cache = |args: &str| {
-        let mut command = lab.lab_command(args);
-        command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("headless-cache"));
-        finish(command.spawn().unwrap())
-    };
-    let output = with_cache("measure --json").is(0).json();
+    let output = lab.lab("measure --json").is(0).json();
     assert_eq!(output["outcome"], "pass");
     assert_eq!(output["measured"]["median"], output["throughput_sps"]);
     assert!(output["measured"]["speed"].is_null());

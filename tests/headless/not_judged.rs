@@ -1,7 +1,7 @@
 //! Runs that end without a verdict because of something else than the kernel: the problem, its reference, the compiler, the
 //! device, the harness. They are *not judged*: exit code 64, no run number, no advice to discard.
 
-use crate::built_in::{lab_with_cache, rmsnorm};
+use crate::built_in::rmsnorm;
 use crate::lab::{CommandOutput, Lab, finish};
 use serde_json::Value;
 use std::fs;
@@ -33,7 +33,7 @@ fn a_mistake_in_the_problem_is_no_crash_of_the_kernel() {
     let reference = lab.read(&format!("{FOLDER}/reference.cu"));
     let say = |file: &str, text: &str, why: &str| {
         lab.write(&format!("{FOLDER}/{file}"), text);
-        not_judged(lab_with_cache(&lab, "run"), why);
+        not_judged(lab.lab("run"), why);
         no_number_is_used(&lab);
         lab.lab("keep -m x").is(1).says("no run yet");
         lab.write(&format!("{FOLDER}/problem.toml"), &problem);
@@ -57,21 +57,21 @@ fn a_mistake_in_the_problem_is_no_crash_of_the_kernel() {
     say("reference.cu", &never_ends, "reference.cu: ");
     fs::remove_file(lab.path(&format!("{FOLDER}/problem.toml"))).unwrap();
     fs::create_dir(lab.path(&format!("{FOLDER}/problem.toml"))).unwrap();
-    let folder = not_judged(lab_with_cache(&lab, "run"), &format!("there is no problem.toml in {FOLDER}"));
+    let folder = not_judged(lab.lab("run"), &format!("there is no problem.toml in {FOLDER}"));
     assert!(!folder.out.contains(".lab/runs"), "{folder:?}");
     fs::remove_dir(lab.path(&format!("{FOLDER}/problem.toml"))).unwrap();
     lab.write(&format!("{FOLDER}/problem.toml"), &problem);
     fs::remove_file(lab.path(&format!("{FOLDER}/reference.cu"))).unwrap();
-    not_judged(lab_with_cache(&lab, "run"), "reference.cu is missing");
+    not_judged(lab.lab("run"), "reference.cu is missing");
     lab.write(&format!("{FOLDER}/reference.cu"), &reference);
     lab.write("lab.toml", lab.read("lab.toml").replace("time_limit_s = 3", "time_limit_s = 300"));
-    lab_with_cache(&lab, "run").is(0).says("PASS  run 1 of");
+    lab.lab("run").is(0).says("PASS  run 1 of");
 }
 
 #[test]
 fn a_machine_without_driver_compiler_or_cache_judges_nothing() {
     let lab = rmsnorm();
-    not_judged(lab_with_cache(&lab, "run --device cuda:97"), "");
+    not_judged(lab.lab("run --device cuda:97"), "");
     let mut command = lab.lab_command("run");
     command.env("PATH", "/nonexistent");
     not_judged(finish(command.spawn().unwrap()), "no C++ compiler is here");
@@ -84,10 +84,10 @@ fn a_machine_without_driver_compiler_or_cache_judges_nothing() {
 #[test]
 fn the_json_of_such_a_run_has_a_reason_and_a_log_and_no_number() {
     let lab = rmsnorm();
-    lab_with_cache(&lab, "run").is(0);
+    lab.lab("run").is(0);
     let problem = lab.read(&format!("{FOLDER}/problem.toml"));
     lab.write(&format!("{FOLDER}/problem.toml"), "entry = 3\n");
-    let run = lab_with_cache(&lab, "run --json").is(64).json();
+    let run = lab.lab("run --json").is(64).json();
     assert_eq!((run["outcome"].as_str(), run["exit_code"].as_u64()), (Some("not_judged"), Some(64)));
     assert_eq!((&run["run"], &run["correctness"]), (&Value::Null, &Value::Null));
     assert!(run["why"].as_str().unwrap().contains("problem.toml"), "{run}");
@@ -96,7 +96,7 @@ fn the_json_of_such_a_run_has_a_reason_and_a_log_and_no_number() {
     // The link beside lab.toml leads to the same log.
     assert_eq!(lab.read("run.log"), log);
     lab.write(&format!("{FOLDER}/problem.toml"), &problem);
-    assert_eq!(lab_with_cache(&lab, "run --json").is(0).json()["run"], 2);
+    assert_eq!(lab.lab("run --json").is(0).json()["run"], 2);
 }
 
 #[test]

@@ -1,51 +1,24 @@
 //! The problem's peers: who times them, what a record, a keep and a clone know of them, and `lab peers`. The judge is the real one on
 //! the emulated device.
 
-use crate::built_in::lab_with_cache;
 use crate::lab::Lab;
+use crate::twice::{self, KERNEL};
 use serde_json::{Value, json};
 
-const PROBLEM: &str = r#"entry = "twice"
-dims = ["n"]
-[[tensor]]
-name = "x"
-role = "in"
-type = "f32"
-shape = ["n"]
-values = { normal = {} }
-[[tensor]]
-name = "y"
-role = "out"
-type = "f32"
-shape = ["n"]
-[tolerance.f32]
-[objective]
-samples = "n"
-[[workload]]
-dims = { n = 30 }
-[[workload]]
-dims = { n = 40 }
-"#;
+const WORKLOADS: &str = "[[workload]]\ndims = { n = 30 }\n[[workload]]\ndims = { n = 40 }\n";
 
 const PEERS: &str = "[[peer]]\nname = \"other\"\nkernel = \"old/other.cu\"\n[[peer]]\nname = \"wrong\"\nkernel = \"wrong.cu\"\n";
 
-const KERNEL: &str = r#"#include "lab.h"
-extern "C" __global__ void twice(const float* x, float* y, int n) { y[threadIdx.x] = 2.0f * x[threadIdx.x]; }
-LAB_LAUNCH(twice) { launch.block[0] = dims.n; }
-"#;
+fn problem() -> String {
+    twice::problem(WORKLOADS)
+}
 
 fn twice(peers: &str) -> Lab {
-    let lab = Lab::empty();
-    lab.write("problem.toml", PROBLEM.to_owned() + peers);
-    lab.write("reference.cu", KERNEL);
-    lab.write("kernel.cu", KERNEL);
-    std::fs::create_dir(lab.path("old")).unwrap();
-    lab.write("old/other.cu", KERNEL.to_owned() + "// the other\n");
-    lab.write("wrong.cu", KERNEL.replace("2.0f", "3.0f"));
-    lab.write("lab.toml", "kernel = \"kernel.cu\"\ndevice = \"cpu\"\ntime_limit_s = 300\n[measure]\ntrials = 1\niterations = 2\n");
-    lab.git("add -A");
-    lab.git("commit -qm twice");
-    lab
+    let others = [
+        ("old/other.cu", KERNEL.to_owned() + "// the other\n"),
+        ("wrong.cu", KERNEL.replace("2.0f", "3.0f")),
+    ];
+    twice::repository(&(problem() + peers), &others)
 }
 
 /// The names of peers with a ratio, and those without.
@@ -60,36 +33,42 @@ fn names(peers: &Value) -> (Vec<&str>, Vec<&str>) {
 #[test]
 fn a_measurement_times_the_peers_and_a_run_of_the_same_bytes_shows_its_figures() {
     let lab = twice(PEERS);
-    let run = lab_with_cache(&lab, "run --json").is(0).json();
+    let run = lab.lab("run --json").is(0).json();
     assert_eq!(
         (&run["peers"], &run["last_peers"]),
         (&json!([]), &json!([])),
         "a save does not wait for peers"
     );
-    lab_with_cache(&lab, "peers").is(0).says("other  old/other.cu  not timed yet");
-    let measured = lab_with_cache(&lab, "measure --json").is(0).json();
+    lab.lab("peers").is(0).says("other  old/other.cu  not timed yet");
+    let measured = lab.lab("measure --json").is(0).json();
     assert_eq!(names(&measured["peers"]), (vec!["other"], vec!["wrong"]));
     let [other, wrong] = [0, 1].map(|at| measured["peers"][at].clone());
-    assert!(wrong["failure"].as_str().unwrap().starts_with("its results are wrong"), "{wrong}");
+    let why = wrong["failure"].as_str().unwrap();
+    assert!(why.starts_with("its results are wrong: ") && why.ends_with(" (wrong.cu)"), "{wrong}");
     let hash = blake3::hash(lab.read("old/other.cu").as_bytes()).to_hex().to_string();
     assert_eq!(other["source"], json!({ "path": "old/other.cu", "hash": hash }));
     let record: Value = serde_json::from_str(&lab.read(".lab/runs/2/record.json")).unwrap();
     assert_eq!(record["peers"][0]["ratio"]["value"], other["ratio"]["value"]);
     // The last figure belongs to the same bytes.
-    let run = lab_with_cache(&lab, "run --json").is(0).json();
+    let run = lab.lab("run --json").is(0).json();
     assert_eq!((&run["peers"], names(&run["last_peers"])), (&json!([]), (vec!["other"], vec!["wrong"])));
-    let said = lab_with_cache(&lab, "run").is(0);
+    let said = lab.lab("run").is(0);
     assert!(said.out.contains("× other, just now") && !said.out.contains("the incumbent:"), "{said:?}");
-    let listed = lab_with_cache(&lab, "peers --json").is(0).json();
+    let listed = lab.lab("peers --json").is(0).json();
     assert_eq!((&listed["of_incumbent"], names(&listed["peers"]).0), (&json!(false), vec!["other"]));
+    assert_eq!(listed["peers"][1]["failure"], wrong["failure"]);
+    assert_eq!(
+        (&listed["peers"][0]["failure"], &run["last_peers"][1]["failure"]),
+        (&Value::Null, &wrong["failure"])
+    );
     // An edited kernel has no figure; that of the incumbent is named as such.
     lab.write("kernel.cu", KERNEL.to_owned() + "// tried\n");
-    let run = lab_with_cache(&lab, "run").is(0);
+    let run = lab.lab("run").is(0);
     assert!(run.out.contains("  the incumbent: ") && run.out.contains("× other, just now"), "{run:?}");
-    assert_eq!(lab_with_cache(&lab, "peers --json").is(0).json()["of_incumbent"], true);
+    assert_eq!(lab.lab("peers --json").is(0).json()["of_incumbent"], true);
     // Other rules make another figure.
-    lab.write("problem.toml", PROBLEM.replace("30", "31") + PEERS);
-    let run = lab_with_cache(&lab, "run").is(0);
+    lab.write("problem.toml", problem().replace("30", "31") + PEERS);
+    let run = lab.lab("run").is(0);
     assert!(!run.out.contains("× other"), "{run:?}");
 }
 
@@ -97,17 +76,17 @@ fn a_measurement_times_the_peers_and_a_run_of_the_same_bytes_shows_its_figures()
 fn a_keep_names_the_peers_in_its_trailers_and_a_clone_reads_them() {
     let lab = twice(PEERS);
     lab.write("kernel.cu", KERNEL.to_owned() + "// tried\n");
-    lab_with_cache(&lab, "measure").is(0).says("not compared with wrong: its results are wrong");
-    lab_with_cache(&lab, "run").is(0);
-    lab_with_cache(&lab, "keep -m tried").is(0);
+    lab.lab("measure").is(0).says("not compared with wrong: its results are wrong");
+    lab.lab("run").is(0);
+    lab.lab("keep -m tried").is(0);
     let message = lab.git("log -1 --format=%B");
     let trailer = message.lines().find_map(|line| line.strip_prefix("Lab-Peer: ")).unwrap_or_default();
     assert!(trailer.ends_with("× other"), "{message}");
     assert!(!message.contains("wrong"), "{message}");
-    let log = lab_with_cache(&lab, "log --json").is(0).json();
+    let log = lab.lab("log --json").is(0).json();
     let kept = &log["experiments"][0];
     assert_eq!(names(&kept["peers"]), (vec!["other"], vec![]));
-    lab_with_cache(&lab, "log").is(0).says(&format!("  ({trailer})"));
+    lab.lab("log").is(0).says(&format!("  ({trailer})"));
     // A clone has the commit and the ledger, and no record.
     lab.git("clone -q . ../clone");
     std::fs::copy(lab.path("results.cpu.tsv"), lab.path("../clone/results.cpu.tsv")).unwrap();
@@ -123,7 +102,7 @@ fn a_keep_names_the_peers_in_its_trailers_and_a_clone_reads_them() {
 fn a_bench_times_the_peers_once_after_its_last_run() {
     let lab = twice(PEERS);
     let few = "bench --runs 2 --warm-up 0 --iterations 1 --trials 1 --json";
-    let bench = lab_with_cache(&lab, few).is(0);
+    let bench = lab.lab(few).is(0);
     assert_eq!(bench.err.matches("timed beside the problem's peers").count(), 1, "{bench:?}");
     let bench = bench.json();
     assert_eq!(names(&bench["peers"]), (vec!["other"], vec!["wrong"]));
@@ -131,29 +110,135 @@ fn a_bench_times_the_peers_once_after_its_last_run() {
     for run in 1..=2 {
         assert!(!lab.read(&format!(".lab/bench/1/run-{run}.log")).contains("peer"));
     }
-    let shown = lab_with_cache(&lab, "bench --show last --export md").is(0);
+    let shown = lab.lab("bench --show last --export md").is(0);
     assert!(shown.out.contains("- beside other: "), "{shown:?}");
     // Nothing is missing, so nothing is timed again.
-    let again = lab_with_cache(&lab, "bench --resume").is(0);
+    let again = lab.lab("bench --resume").is(0);
     assert!(!again.err.contains("timed beside"), "{again:?}");
-    let run = lab_with_cache(&lab, "run --json").is(0).json();
+    let run = lab.lab("run --json").is(0).json();
     assert_eq!(names(&run["last_peers"]).0, ["other"], "the figure of a bench is one of these bytes too");
 }
 
 #[test]
 fn the_first_peer_of_a_problem_is_added_by_a_command_and_runs_at_once() {
     let lab = twice("");
-    lab_with_cache(&lab, "peers").is(0).says("kernel.cu has no peers: `lab peers new` adds the first");
-    let added = lab_with_cache(&lab, "peers new").is(0);
+    lab.lab("peers").is(0).says("kernel.cu has no peers: `lab peers new` adds the first");
+    let added = lab.lab("peers new").is(0);
     assert!(added.out.contains("`lab rules -m TEXT` commits them"), "{added:?}");
-    assert!(lab.read("problem.toml").starts_with(PROBLEM), "the rest of the file is as it was");
-    let measured = lab_with_cache(&lab, "measure --json").is(0).json();
+    assert!(lab.read("problem.toml").starts_with(&problem()), "the rest of the file is as it was");
+    let measured = lab.lab("measure --json").is(0).json();
     assert_eq!(names(&measured["peers"]), (vec!["reference"], vec![]));
-    let again = lab_with_cache(&lab, "peers new --json").is(1).json();
+    let again = lab.lab("peers new --json").is(1).json();
     assert!(again["error"].as_str().unwrap().contains("has peers already (reference)"), "{again}");
     // The change is one of the rules, and the peer's file with it.
-    let refused = lab_with_cache(&lab, "rules").is(0);
+    let refused = lab.lab("rules").is(0);
     assert!(refused.out.contains("problem.toml is not as in HEAD"), "{refused:?}");
-    lab_with_cache(&lab, "rules -m peers").is(0);
+    lab.lab("rules -m peers").is(0);
     assert_eq!(lab.git("status --porcelain"), "");
+}
+
+#[test]
+fn why_no_peer_has_a_figure_is_listed_too() {
+    let lab = twice("[[peer]]\nname = \"wrong\"\nkernel = \"wrong.cu\"\n");
+    let none = lab.lab("peers --json").is(0).json();
+    assert_eq!((&none["peers"][0]["failure"], &none["peers"][0]["measured"]), (&Value::Null, &Value::Null));
+    let measured = lab.lab("measure --json").is(0).json();
+    let listed = lab.lab("peers --json").is(0).json();
+    assert!(listed["peers"][0]["failure"].is_string(), "{listed}");
+    assert_eq!(listed["peers"][0]["failure"], measured["peers"][0]["failure"]);
+    assert_eq!((&listed["of_incumbent"], &listed["device"]), (&json!(false), &measured["device"]));
+    lab.lab("peers").is(0).says("wrong  wrong.cu  not compared: its results are wrong");
+}
+
+#[test]
+fn no_peers_leaves_them_out() {
+    let lab = twice(PEERS);
+    let measured = lab.lab("measure --no-peers --json").is(0).json();
+    assert_eq!(measured["peers"], json!([]));
+    let few = "bench --runs 1 --warm-up 0 --iterations 1 --trials 1 --no-peers --json";
+    let bench = lab.lab(few).is(0);
+    assert!(!bench.err.contains("timed beside"), "{bench:?}");
+    assert_eq!(bench.json()["peers"], json!([]));
+    // They can be timed later.
+    let later = lab.lab("bench --resume --json").is(0);
+    assert_eq!(names(&later.json()["peers"]).0, ["other"]);
+    assert!(lab.lab("completions bash").is(0).out.contains("--no-peers"));
+}
+
+#[test]
+fn a_wrong_problem_is_refused_as_a_run_refuses_it() {
+    let lab = twice("[[peer]]\nname = \"a\"\nfunction = \"lambda\"\n");
+    let why = "problem.toml:23:12: error: peer 'a': function: 'lambda' is a word of Python, and no function can have this name";
+    let run = lab.lab("run --json").is(64).json();
+    assert!(run["why"].as_str().unwrap().contains(why), "{run}");
+    for command in ["peers", "peers new", "rules", "rules -m x"] {
+        let said = lab.lab(command).is(64);
+        assert!(
+            said.err.contains(why) && !said.err.contains(&lab.path("").display().to_string()),
+            "{said:?}"
+        );
+        let said = lab.lab(&format!("{command} --json")).is(64).json();
+        assert!(said["error"].as_str().unwrap().ends_with(run["why"].as_str().unwrap()), "{said} {run}");
+    }
+    assert_eq!(lab.git("log --format=%s"), "twice\n");
+}
+
+/// The kernel is CUDA C++, and needs no trust. Its peer is Python, and does: trust belongs to the lab.toml, as for a kernel.py.
+#[test]
+fn a_peer_in_python_runs_in_a_trusted_folder_only() {
+    let lab = twice("[[peer]]\nname = \"eager\"\nfunction = \"eager\"\n");
+    let marker = lab.path("../it ran");
+    lab.write("peer.py", format!("open({marker:?}, 'w').close()\ndef eager(x, y):\n    y[:] = 2 * x\n"));
+    let skipped = |why: &str| {
+        let measured = lab.lab("measure --json").is(0).json();
+        let failure = measured["peers"][0]["failure"].as_str().unwrap_or_default().to_owned();
+        assert!(failure.contains("look at peer.py, then `lab trust`"), "{why}: {measured}");
+        assert!(!marker.exists(), "{why}");
+    };
+    skipped("nobody trusts the folder");
+    let trusted = lab.lab("trust --json").is(0).json();
+    assert_eq!(trusted["peers"], json!(["peer.py"]));
+    let said = trusted["text"].as_str().unwrap();
+    assert!(
+        said.contains(
+            "A measurement also runs the peers in these Python files, with your rights:\n    peer.py"
+        ),
+        "{said}"
+    );
+    let before = lab.read("lab.toml");
+    lab.write("lab.toml", before.clone() + "narrow = 0.5\n");
+    skipped("another lab.toml");
+    lab.write("lab.toml", before);
+    // Whether it has a figure then depends on whether this machine's Python has NumPy.
+    let measured = lab.lab("measure --json").is(0).json();
+    let why = measured["peers"][0]["failure"].as_str().unwrap_or_default();
+    assert!(!why.contains("lab trust"), "{measured}");
+    assert_eq!(marker.exists(), measured["peers"][0]["ratio"].is_object(), "{measured}");
+}
+
+#[test]
+fn a_peer_that_computes_some_workloads_is_compared_in_these() {
+    let lab = twice("[[peer]]\nname = \"small\"\nkernel = \"small.cu\"\n");
+    lab.write("small.cu", KERNEL.replace("{ y[", "{ if (n < 40) y["));
+    lab.write("kernel.cu", KERNEL.to_owned() + "// tried\n");
+    lab.git("add small.cu");
+    lab.git("commit -qm small small.cu");
+    let measured = lab.lab("measure --json").is(0).json();
+    let peer = &measured["peers"][0];
+    assert_eq!(
+        (&peer["part"], peer["ratio"].is_object()),
+        (&json!({ "compared": 1, "of": 2 }), true),
+        "{measured}"
+    );
+    assert_eq!(peer["left_out"][0]["name"], "n=40");
+    let why = peer["left_out"][0]["why"].as_str().unwrap();
+    assert!(why.starts_with("its results are wrong: ") && why.ends_with(" (small.cu)"), "{peer}");
+    let listed = lab.lab("peers").is(0);
+    assert!(listed.out.contains("×, 1 of 2 workloads, just now"), "{listed:?}");
+    lab.lab("measure").is(0).says("× small, 1 of 2 workloads").says("    not n=40: its results are wrong");
+    lab.lab("keep -m tried").is(0);
+    let message = lab.git("log -1 --format=%B");
+    assert!(message.contains("× small, 1 of 2 workloads\n"), "{message}");
+    let kept = lab.lab("log --json").is(0).json();
+    assert_eq!(kept["experiments"][0]["peers"][0]["part"], peer["part"]);
 }

@@ -245,7 +245,7 @@ fn doctor_names_the_interpreter_and_what_is_missing_in_it() {
     let remedy = text(&found, "remedy");
     assert!(
         remedy.contains("every kernel in Python needs NumPy: `")
-            && remedy.contains("the kernel imports triton"),
+            && remedy.contains("kernel.py imports triton, which is not there: `"),
         "{found}"
     );
     assert!(!found["ok"].as_bool().unwrap());
@@ -267,10 +267,13 @@ fn init_recognises_python_and_says_what_to_write() {
     let kernel = "import triton\nimport triton.language as tl\n\n@triton.jit\ndef add_kernel(x, y, n, B: tl.constexpr):\n    pass\n";
     lab.write("add.py", kernel);
     lab.write("peer.py", kernel);
-    lab.lab("init").is(1).says("add.py imports triton: `lab init add.py` takes it as the kernel");
-    lab.lab("init add.py")
+    lab.write("mul.py", kernel);
+    lab.lab("init").is(1).says("several kernels are here: add.py, mul.py. Name one: `lab init add.py`");
+    fs::remove_file(lab.path("mul.py")).unwrap();
+    lab.lab("init")
         .is(0)
         .says("wrote lab.toml: kernel add.py")
+        .says("next: write problem.toml and a reference (docs/problems.md), then `lab trust`, then `lab` opens the screen")
         .says("add.py imports triton: lab calls a Python function, which states the grid, as `def add(x, y, n): add_kernel[grid](x, y, n, …)`")
         .says("problem.toml: `entry = \"add\"`")
         .says("Python runs with your rights: `lab trust`");
@@ -289,13 +292,146 @@ fn init_recognises_python_and_says_what_to_write() {
     lab.lab("init kernel.py").is(0);
     // A script that builds CUDA C++.
     fs::remove_file(lab.path("lab.toml")).unwrap();
+    for file in ["kernel.py", "kernel.cu"] {
+        fs::remove_file(lab.path(file)).unwrap();
+    }
     lab.write(
-        "kernel.py",
+        "fused.py",
         "from torch.utils.cpp_extension import load_inline\nm = load_inline(name='m', cuda_sources='')\n",
     );
-    lab.lab("init kernel.py")
+    lab.lab("init")
         .is(0)
-        .says("kernel.py builds CUDA C++ with load_inline: put the CUDA C++ into kernel.cu");
+        .says("wrote lab.toml: kernel fused.py")
+        .says("fused.py builds CUDA C++ with load_inline: put the CUDA C++ into kernel.cu");
+}
+
+/// A harness.py runs in the project's interpreter; one that names its packages itself is run by uv.
+#[test]
+fn init_has_the_projects_interpreter_run_a_harness() {
+    let lab = Lab::empty();
+    lab.write("kernel.cu", "// x\n");
+    lab.write("harness.py", "import numpy\n");
+    fs::create_dir_all(lab.path(".venv/bin")).unwrap();
+    lab.write(".venv/bin/python", "");
+    let answer = lab.lab("init --json").is(0).json();
+    assert_eq!(answer["harness"], "python harness.py");
+    let text = lab.read("lab.toml");
+    assert!(text.contains("\nharness = { python = \"harness.py\" }\n"), "{text}");
+    assert!(text.contains("\npython = \".venv/bin/python\"\n") && !text.contains("\nextra = "), "{text}");
+    fs::remove_file(lab.path("lab.toml")).unwrap();
+    lab.passing(1000.0);
+    lab.lab("init").is(0).says("harness: `uv run harness.py`, trusted because this command wrote it");
+}
+
+/// A script that is missing or fails is not the kernel's fault.
+#[test]
+fn a_harness_in_python_that_cannot_run_is_named() {
+    let lab = Lab::empty();
+    lab.write("kernel.cu", "// x\n");
+    lab.write("lab.toml", "harness = { python = \"tools/judge.py\" }\n");
+    lab.git("add -A");
+    lab.git("commit -qm start");
+    lab.lab("trust").is(0);
+    let missing = "lab.toml names tools/judge.py as the harness, and there is no such file";
+    lab.lab("run").is(64).says(missing);
+    let of_doctor = |what: &str| {
+        let answer: serde_json::Value = serde_json::from_str(&lab.lab("doctor --json").out).unwrap();
+        let findings = answer["findings"].as_array().unwrap().clone();
+        findings.into_iter().find(|finding| finding["what"] == what).unwrap()
+    };
+    let found = of_doctor("project");
+    assert!(
+        !found["ok"].as_bool().unwrap()
+            && found["says"].as_str().unwrap().contains("and there is no such file"),
+        "{found}"
+    );
+    assert!(!lab.path(".lab/runs").exists());
+    fs::create_dir(lab.path("tools")).unwrap();
+    lab.write("tools/beside.py", "");
+    lab.write("tools/judge.py", "import json, beside\nfrom lab_harness import report\nimport no_such_package_here.part\ntry:\n    import nor_this_one\nexcept ImportError:\n    pass\n");
+    lab.lab("run")
+        .is(64)
+        .says("NOT JUDGED")
+        .says("tools/judge.py failed before its first result line (exit code 1): ModuleNotFoundError: No module named 'no_such_package_here'");
+    let found = of_doctor("python");
+    assert!(!found["ok"].as_bool().unwrap(), "{found}");
+    let remedy = found["remedy"].as_str().unwrap();
+    assert!(
+        remedy.starts_with("tools/judge.py imports no_such_package_here, which is not there: `"),
+        "{found}"
+    );
+    assert!(!remedy.contains("nor_this_one") && !remedy.contains("beside"), "{found}");
+    lab.write("tools/judge.py", "x = = 1\n");
+    let found = of_doctor("python");
+    assert_eq!(found["remedy"], "tools/judge.py:1: invalid syntax", "{found}");
+    lab.write("tools/judge.py", "import json\n");
+    assert!(of_doctor("python")["ok"].as_bool().unwrap(), "{}", of_doctor("python"));
+    // After a result line nobody knows whose fault an exception is.
+    lab.write("tools/judge.py", "print('stage: verify')\n1 / 0\n");
+    lab.lab("run").is(3).says("tools/judge.py printed no correctness: line (exit code 1): ZeroDivisionError");
+}
+
+#[test]
+fn trust_names_the_python_of_every_kernel_that_it_is_about() {
+    let lab = Lab::empty();
+    lab.lab("new first --template python")
+        .is(0)
+        .says("next: `lab trust` lets its Python run with your rights, `lab run first`");
+    lab.lab("new second --template python --json").is(0);
+    fs::create_dir_all(lab.path("own")).unwrap();
+    lab.write("own/kernel.py", "");
+    lab.write("own/lab.toml", "");
+    let trusted = lab.lab("trust --json").is(0).json();
+    assert_eq!(trusted["python"]["source"], "first/kernel.py");
+    assert_eq!(trusted["python"]["others"], serde_json::json!(["second/kernel.py"]));
+    let text = trusted["text"].as_str().unwrap();
+    assert!(text.contains("    first/kernel.py\n    second/kernel.py\nThey run with your rights"), "{text}");
+    let next = &lab.lab("new third --template python --json").is(0).json()["next"];
+    assert_eq!(*next, serde_json::json!(["lab run third", "lab third"]), "the folder is trusted");
+}
+
+#[test]
+fn doctor_says_what_to_do_about_a_lab_toml_and_about_several_kernels() {
+    let lab = Lab::empty();
+    lab.lab("new first --template python").is(0);
+    let project = |arguments: &str| {
+        let output = lab.lab(&format!("doctor --json {arguments}"));
+        let answer: serde_json::Value = serde_json::from_str(&output.out).unwrap();
+        answer["findings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|finding| finding["what"] == "project")
+            .unwrap()
+            .clone()
+    };
+    let found = project("");
+    assert!(
+        found["says"].as_str().unwrap().starts_with("first/kernel.py by built-in harness"),
+        "the only one: {found}"
+    );
+    lab.lab("new second").is(0);
+    let found = project("");
+    assert_eq!(
+        found["says"],
+        "2 kernels, and this folder means none of them: first/kernel.py, second/kernel.cu"
+    );
+    assert_eq!((&found["ok"], &found["remedy"]), (&true.into(), &"`lab doctor KERNEL` looks at one".into()));
+    assert!(
+        project("second")["says"].as_str().unwrap().starts_with("second/kernel.cu by"),
+        "{}",
+        project("second")
+    );
+    lab.write("lab.toml", "pyton = \"x\"\n");
+    let found = project("");
+    assert!(
+        found["says"]
+            .as_str()
+            .unwrap()
+            .ends_with("lab.toml:1:1: unknown key 'pyton' (did you mean 'python'?)"),
+        "{found}"
+    );
+    assert_eq!(found["remedy"], "correct that line: docs/configuration.md lists the keys and their values");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A keep takes no change of the rules along: problem.toml, reference.*, and the keys of lab.toml that change a verdict.
 
-use crate::built_in::{lab_with_cache, rmsnorm};
+use crate::built_in::rmsnorm;
 use crate::lab::Lab;
 use std::fs;
 
@@ -29,19 +29,19 @@ fn a_loosened_tolerance_is_no_part_of_a_keep() {
     let before = lab.head();
     let text = lab.read(PROBLEM);
     lab.write(PROBLEM, text.clone() + "\n# rtol = 9999\n");
-    lab_with_cache(&lab, "run").is(0).says(
+    lab.lab("run").is(0).says(
         "the rules are not as in HEAD: `lab rules -m TEXT` commits them, then `lab keep -m TEXT` commits it, `lab discard",
     );
     let refusal = "kernels/rmsnorm/problem.toml is not as in HEAD, and a keep takes no change of the rules along: put the \
                    file back, or commit the change on its own first (`lab rules -m TEXT`)";
-    lab_with_cache(&lab, "keep -m loosened").is(1).says(refusal);
+    lab.lab("keep -m loosened").is(1).says(refusal);
     assert_eq!(lab.head(), before);
     assert!(!lab.path("results.cpu.tsv").exists());
     lab.lab("rules").is(0).says("kernels/rmsnorm/problem.toml is not as in HEAD\n");
 
     // Put back, it needs a new verdict.
     lab.write(PROBLEM, &text);
-    lab_with_cache(&lab, "keep -m loosened").is(1).says("problem.toml changed after the verdict of run 1");
+    lab.lab("keep -m loosened").is(1).says("problem.toml changed after the verdict of run 1");
     lab.lab("rules").is(0).says("the rules of kernels/rmsnorm/kernel.cu are as in HEAD");
     lab.lab("rules -m nothing").is(1).says("there is nothing to commit");
 }
@@ -53,8 +53,8 @@ fn a_change_of_the_rules_is_a_commit_and_a_row_of_its_own() {
     lab.write(PROBLEM, lab.read(PROBLEM) + "# looser\n");
     edit(&lab, "lab.toml", "time_limit_s = 300", "time_limit_s = 400");
     lab.write("notes.txt", "not of the rules\n");
-    lab_with_cache(&lab, "run").is(0);
-    lab_with_cache(&lab, "keep -m x").is(1).says(
+    lab.lab("run").is(0);
+    lab.lab("keep -m x").is(1).says(
         "kernels/rmsnorm/problem.toml is not as in HEAD; kernels/rmsnorm/reference.cu is not as in HEAD; lab.toml is not \
          as in HEAD (time_limit_s)",
     );
@@ -81,7 +81,7 @@ fn a_change_of_the_rules_is_a_commit_and_a_row_of_its_own() {
     assert_eq!(lab.lab("log --json").is(0).json()["problems"].as_array().map(Vec::len), Some(0));
 
     // The run was judged by these rules, so it can be kept now.
-    lab_with_cache(&lab, "keep -m 'a comment'").is(0).says("keep run 1");
+    lab.lab("keep -m 'a comment'").is(0).says("keep run 1");
     assert_eq!(lab.git("show --name-only --format=%s HEAD"), format!("a comment\n\n{KERNEL}\n"));
     lab.lab(&format!("describe {short} -m 'a longer limit'")).is(0);
     assert!(lab.read("results.cpu.tsv").contains("\tfail\trules\ta longer limit\n"));
@@ -98,8 +98,8 @@ fn a_change_of_the_rules_is_a_commit_and_a_row_of_its_own() {
 fn only_the_keys_that_change_a_verdict_are_rules() {
     let lab = changed_kernel();
     lab.write("lab.toml", lab.read("lab.toml") + "[watch]\nquiet_ms = 40\n[auto]\ndecide = false\n");
-    lab_with_cache(&lab, "run").is(0);
-    lab_with_cache(&lab, "keep -m x").is(0).says("keep run 1");
+    lab.lab("run").is(0);
+    lab.lab("keep -m x").is(0).says("keep run 1");
 
     for (text, keys) in [
         ("[measure]\nsame_within = 5\n", "measure.same_within"),
@@ -128,12 +128,12 @@ fn the_rules_of_a_new_problem_are_committed_with_its_first_keep() {
     // Shared by the references.
     lab.write("kernels/second/common.h", "// shared\n");
     edit(&lab, "kernels/second/reference.cu", "#include", "#include \"common.h\"\n#include");
-    lab_with_cache(&lab, "run kernels/second").is(0);
+    lab.lab("run kernels/second").is(0);
     lab.lab("rules kernels/second")
         .is(0)
         .says("kernels/second/problem.toml is committed with the first keep\n")
         .says("kernels/second/common.h is committed with the first keep\n");
-    lab_with_cache(&lab, "keep kernels/second -m first").is(0).says(
+    lab.lab("keep kernels/second -m first").is(0).says(
         "this first keep also commits the rules of the problem: kernels/second/problem.toml, kernels/second/reference.cu, \
          kernels/second/common.h",
     );
@@ -149,7 +149,7 @@ fn the_rules_of_a_new_problem_are_committed_with_its_first_keep() {
     // With a hook the git program makes the commit.
     lab.script(".git/hooks/post-commit", "true");
     lab.lab("trust").is(0);
-    lab_with_cache(&lab, "keep kernels/second -m first").is(0);
+    lab.lab("keep kernels/second -m first").is(0);
     assert_eq!(lab.git("status --porcelain"), "");
     assert_eq!(lab.git("show --name-only --format=%s HEAD").lines().count(), 6);
 
@@ -273,20 +273,22 @@ fn a_file_of_values_is_a_rule() {
     lab.write("kernels/third/reference.cu", COPIES);
     lab.write("kernels/third/kernel.cu", COPIES);
     fs::write(lab.path("kernels/third/x.npy"), npy([1, 2, 3])).unwrap();
-    let run = lab_with_cache(&lab, "run kernels/third --json").is(0).json();
+    let run = lab.lab("run kernels/third --json").is(0).json();
     let caveats = run["caveats"].to_string();
     assert!(caveats.contains("fixed inputs: x is x.npy (blake3 "), "{caveats}");
     let record = lab.read(".lab/runs/1/record.json");
     let hash = blake3::hash(&npy([1, 2, 3])).to_hex().to_string();
     assert!(record.contains("kernels/third/x.npy") && record.contains(&hash), "{record}");
-    lab_with_cache(&lab, "keep kernels/third -m first").is(0);
+    lab.lab("keep kernels/third -m first").is(0);
     assert!(lab.git("show --name-only --format=%s HEAD").contains("kernels/third/x.npy\n"));
 
     // Other values are other rules.
     fs::write(lab.path("kernels/third/x.npy"), npy([1, 2, 4])).unwrap();
     lab.lab("rules kernels/third").is(0).says("kernels/third/x.npy is not as in HEAD\n");
-    lab_with_cache(&lab, "run kernels/third").is(0);
-    lab_with_cache(&lab, "keep kernels/third -m second").is(1).says("kernels/third/x.npy is not as in HEAD");
+    lab.lab("run kernels/third").is(0);
+    lab.lab("keep kernels/third -m second").is(1).says("kernels/third/x.npy is not as in HEAD");
     fs::remove_file(lab.path("kernels/third/x.npy")).unwrap();
-    lab.lab("rules kernels/third").is(0).says("kernels/third/x.npy is in HEAD and not on disk\n");
+    let missing =
+        lab.lab("rules kernels/third").is(64).says("kernels/third/x.npy is in HEAD and not on disk\n");
+    assert!(missing.err.contains("kernels/third/problem.toml:"), "{missing:?}");
 }

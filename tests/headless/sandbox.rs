@@ -1,15 +1,13 @@
 //! The sandbox by way of `lab run`: what stands in a record, and who may run without one.
 
-use crate::built_in::{lab_with_cache, rmsnorm};
+use crate::built_in::rmsnorm;
 use crate::lab::{CommandOutput, Lab, finish};
 use lab_device::sandbox;
 use std::fs;
-use std::path::Path;
 
 /// `lab ARGS` as on a Linux without Landlock.
 fn without_sandbox(lab: &Lab, args: &str) -> CommandOutput {
     let mut command = lab.plain_lab_command(args);
-    command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("headless-cache"));
     command.env(sandbox::VARIABLE, "none");
     finish(command.spawn().unwrap())
 }
@@ -60,9 +58,7 @@ fn a_static_constructor_of_an_untrusted_kernel_runs_in_the_sandbox_or_not_at_all
     for command in ["run", "check", "measure", "harness kernels/rmsnorm", "harness kernels/rmsnorm --check"] {
         without_sandbox(&lab, command);
         assert!(!lab.path("../ran").exists(), "{command} without a sandbox");
-        let mut confined = lab.plain_lab_command(command);
-        confined.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("headless-cache"));
-        finish(confined.spawn().unwrap());
+        finish(lab.plain_lab_command(command).spawn().unwrap());
         assert!(!lab.path("../ran").exists(), "{command}");
     }
     // The test would see it: in a trusted folder without a sandbox the mark is made.
@@ -88,10 +84,10 @@ fn a_record_says_what_held_the_kernel_back_and_what_was_readable() {
 
     let confined = sandbox::support().missing().is_none();
     if confined {
-        lab_with_cache(&lab, "run").is(2).says("the compiler may read that after `lab trust`");
+        lab.lab("run").is(2).says("the compiler may read that after `lab trust`");
     }
     lab.lab("trust").is(0);
-    lab_with_cache(&lab, "run").is(0);
+    lab.lab("run").is(0);
     let recorded = &record(&lab, 1 + u32::from(confined))["sandbox"];
     assert_eq!(recorded["readable"], serde_json::json!([outside]));
     let state = recorded["state"].as_str().unwrap();

@@ -160,7 +160,7 @@ fn a_library_that_a_folder_ships_is_not_loaded_before_trust() {
         "check --device cuda",
         "harness kernels/rmsnorm --device cuda",
     ] {
-        crate::built_in::lab_with_cache(&lab, command);
+        lab.lab(command);
         assert!(!ran.exists(), "{command} ran code of the folder");
     }
     let doctor = lab.lab("doctor");
@@ -180,8 +180,8 @@ fn a_commit_starts_no_program_of_a_folder_that_is_not_trusted() {
     let lab = crate::built_in::rmsnorm();
     let kernel = "kernels/rmsnorm/kernel.cu";
     lab.write(kernel, format!("// better\n{}", lab.read(kernel)));
-    crate::built_in::lab_with_cache(&lab, "run").is(0);
-    let plain = |args: &str| crate::built_in::lab_with_cache(&lab, args);
+    lab.lab("run").is(0);
+    let plain = |args: &str| lab.lab(args);
     let head = lab.head();
     let refused = |what: &str| {
         plain("keep -m better").is(1).says(&format!("would start {what}")).says("`lab trust`");

@@ -1,27 +1,10 @@
 //! Workloads that a save leaves to `lab measure` and to the check before a keep: who judges what, and who says so.
 
-use crate::built_in::lab_with_cache;
 use crate::lab::Lab;
+use crate::twice::{self, KERNEL};
 use serde_json::{Value, json};
 
-const PROBLEM: &str = r#"entry = "twice"
-dims = ["n"]
-[[tensor]]
-name = "x"
-role = "in"
-type = "f32"
-shape = ["n"]
-values = { normal = {} }
-planted = true
-[[tensor]]
-name = "y"
-role = "out"
-type = "f32"
-shape = ["n"]
-[tolerance.f32]
-[objective]
-samples = "n"
-[[workload]]
+const WORKLOADS: &str = r#"[[workload]]
 dims = { n = 30 }
 [[workload]]
 dims = { n = 40 }
@@ -31,20 +14,8 @@ dims = { n = 50 }
 when = "keep"
 "#;
 
-const KERNEL: &str = r#"#include "lab.h"
-extern "C" __global__ void twice(const float* x, float* y, int n) { y[threadIdx.x] = 2.0f * x[threadIdx.x]; }
-LAB_LAUNCH(twice) { launch.block[0] = dims.n; }
-"#;
-
 fn twice() -> Lab {
-    let lab = Lab::empty();
-    lab.write("problem.toml", PROBLEM);
-    lab.write("reference.cu", KERNEL);
-    lab.write("kernel.cu", KERNEL);
-    lab.write("lab.toml", "kernel = \"kernel.cu\"\ndevice = \"cpu\"\ntime_limit_s = 300\n[measure]\ntrials = 1\niterations = 2\n");
-    lab.git("add -A");
-    lab.git("commit -qm twice");
-    lab
+    twice::repository(&twice::problem(WORKLOADS), &[])
 }
 
 fn judged(judged: usize, when: &str) -> Value {
@@ -55,13 +26,13 @@ fn judged(judged: usize, when: &str) -> Value {
 fn a_keep_judges_the_workloads_that_a_save_left_out() {
     let lab = twice();
     lab.write("kernel.cu", KERNEL.to_owned() + "// tried\n");
-    lab_with_cache(&lab, "run").is(0).says("1 of 3 workloads judged; `lab measure` and");
-    let measured = lab_with_cache(&lab, "measure --json").is(0).json();
+    lab.lab("run").is(0).says("1 of 3 workloads judged; `lab measure` and");
+    let measured = lab.lab("measure --json").is(0).json();
     assert_eq!(measured["judged_workloads"], judged(2, "measure"));
     assert_eq!(measured["workloads"].as_array().map(Vec::len), Some(2));
-    let run = lab_with_cache(&lab, "run --json").is(0).json();
+    let run = lab.lab("run --json").is(0).json();
     assert_eq!(run["judged_workloads"], judged(1, "save"));
-    let kept = lab_with_cache(&lab, "keep --json -m tried").is(0).json();
+    let kept = lab.lab("keep --json -m tried").is(0).json();
     assert_eq!(kept["decision"]["held_out"]["judged_workloads"], judged(3, "keep"));
     let record: Value = serde_json::from_str(&lab.read(".lab/runs/3/record.json")).unwrap();
     assert_eq!(record["verdict"]["judged"], judged(1, "save"));
@@ -71,8 +42,8 @@ fn a_keep_judges_the_workloads_that_a_save_left_out() {
 fn a_kernel_that_is_wrong_for_a_workload_of_a_keep_is_not_kept() {
     let lab = twice();
     lab.write("kernel.cu", KERNEL.replace("2.0f * x", "(n == 50 ? 3.0f : 2.0f) * x"));
-    lab_with_cache(&lab, "run").is(0);
-    lab_with_cache(&lab, "measure").is(0).says("2 of 3 workloads judged; the check before a keep judges all");
-    let kept = lab_with_cache(&lab, "keep -m wrong").is(1);
+    lab.lab("run").is(0);
+    lab.lab("measure").is(0).says("2 of 3 workloads judged; the check before a keep judges all");
+    let kept = lab.lab("keep -m wrong").is(1);
     assert!(kept.err.contains("n=50"), "{kept:?}");
 }

@@ -3,7 +3,7 @@
 use super::bench::{Bench, is_alive};
 use rustix::process::{Pid, Signal};
 use std::fs;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// All processes below this one, by number.
 fn descendants(of: &str) -> Vec<String> {
@@ -34,7 +34,7 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + crate::bench::patience();
     while !holds() {
         assert!(Instant::now() < deadline, "waited in vain: {what}");
-        std::thread::yield_now();
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

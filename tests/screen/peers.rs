@@ -49,6 +49,7 @@ fn a_save_shows_the_last_figure_of_its_bytes_or_says_that_it_is_the_incumbents()
         peers: vec![PeerFigure {
             name: "F.rms_norm".into(),
             ratio: Some(PeerRatio { value: 1.65, interval: Some((1.63, 1.67)) }),
+            part: None,
             measured: Some(super::world::made::noon() - Duration::from_secs(2 * 3600)),
             failure: None,
         }],

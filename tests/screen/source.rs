@@ -222,3 +222,21 @@ fn an_exception_of_a_python_kernel_stands_at_its_line() {
     let at = symbols.windows(5).position(|part| part.concat() == "def r").unwrap();
     assert_eq!(Some(buffer.content[at].fg), keyword);
 }
+
+/// The kernel was built: the pane Correctness shows the stage in which it failed, and the error once.
+#[test]
+fn an_exception_in_a_launch_is_no_failed_build() {
+    let mut world = World::new();
+    let error = "kernels/rmsnorm/kernel.py:6: error: NameError: name 'maen' is not defined";
+    world.tell("open; save");
+    world.tell(&format!("say stage: build | build_s: 0.01 | stage: verify | {error} | stopped: {error}"));
+    assert!(world.words().contains("✓ build 0.01 s"), "{}", world.screen(160, 45));
+    world.tell(&format!("say stage: done; end crash {error}"));
+    let words = world.words();
+    assert!(words.contains("✓ build 0.01 s"), "{}", world.screen(160, 45));
+    assert!(words.contains("☠ verify the run ended in this stage"), "{words}");
+    assert!(!words.contains(&format!("☠ {error}")), "{words}");
+    // While the kernel is built, an error is one of the build.
+    world.tell("save; say stage: build | build_s: 0.01 | kernel.cu:6: error: no such name");
+    assert!(world.words().contains("✗ build 0.01 s"), "{}", world.screen(160, 45));
+}

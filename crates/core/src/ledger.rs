@@ -196,7 +196,7 @@ impl<'t> Line<'t> {
     }
 
     /// The objective of a kept run, without a look at the other columns; `None` of any other row.
-    pub fn kept(&self) -> Option<f64> {
+    fn kept(&self) -> Option<f64> {
         let mut fields = self.fields().skip(1);
         let objective = fields.next()?;
         (fields.nth(2)?.trim() == Status::Keep.word()).then(|| objective.trim().parse().ok())?
@@ -212,6 +212,11 @@ impl<'t> Line<'t> {
         }
         row(columns)
     }
+}
+
+/// The rows of kept runs with their objectives, newest first. Of the other lines only the columns before the status are looked at.
+pub fn kept(text: &str) -> impl Iterator<Item = (Line<'_>, f64)> {
+    text.rsplit('\n').map(Line::again).filter_map(|line| Some((line, line.kept()?)))
 }
 
 /// The lines of a ledger, without the header and blank ones.

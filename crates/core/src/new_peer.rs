@@ -23,7 +23,7 @@ pub struct NewPeer {
     pub name: &'static str,
     /// Repository-relative path of the problem.toml that got a `[[peer]]` table.
     pub problem: String,
-    /// The function of peer.py; `None` if the peer is reference.cu.
+    /// The function of peer.py as the table names it, with `{T}` for a type; `None` if the peer is reference.cu.
     pub function: Option<String>,
     /// Repository-relative path of the file that was written; `None` if the peer is reference.cu.
     pub written: Option<String>,
@@ -104,21 +104,30 @@ fn replace(project: &Project, path: &Path, text: &str) -> Result<()> {
     written.with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// The function of a reference.py that has the problem's entry for a name, or of its first type.
+/// The name of a reference.py's function as a `[[peer]]` table has it: the problem's entry, with `{T}` if there is a function for each
+/// type. Else one function that stands for all types.
 fn function(problem: &Table, reference: &str) -> Option<String> {
     let entry = problem.get("entry")?.as_str()?;
-    let types =
-        problem.get("types").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-    let named = types.map(|of| entry.replace("{T}", of)).chain([entry.replace("_{T}", ""), entry.to_owned()]);
-    let is_defined = |name: &String| {
-        reference.lines().any(|line| {
-            let rest =
-                line.strip_prefix("def ").and_then(|rest| rest.trim_start().strip_prefix(name.as_str()));
-            rest.is_some_and(|rest| rest.trim_start().starts_with('('))
-        })
+    let types = problem.get("types").and_then(Value::as_array).into_iter().flatten();
+    let of_types: Vec<String> = types.filter_map(Value::as_str).map(|of| entry.replace("{T}", of)).collect();
+    if of_types.iter().all(|name| defines(reference, name)) {
+        // Without types the entry itself is the name.
+        return Some(entry.to_owned()).filter(|entry| !of_types.is_empty() || defines(reference, entry));
+    }
+    of_types.into_iter().chain([entry.replace("_{T}", "")]).find(|name| defines(reference, name))
+}
+
+/// Whether a source defines a function of this name, or assigns something to it: `scale_f32 = scale_f16 = _scale`.
+fn defines(source: &str, name: &str) -> bool {
+    let is_named = |line: &str| match line.strip_prefix("def ") {
+        Some(rest) => {
+            rest.trim_start().strip_prefix(name).is_some_and(|rest| rest.trim_start().starts_with('('))
+        }
+        None => {
+            line.rsplit_once('=').is_some_and(|(targets, _)| targets.split('=').any(|of| of.trim() == name))
+        }
     };
-    let mut named = named;
-    named.find(is_defined)
+    source.lines().filter(|line| !line.starts_with([' ', '\t'])).any(is_named)
 }
 
 /// The text of peer.py: what a function gets, then the reference.
@@ -200,6 +209,26 @@ mod tests {
         );
         let again = add(&project).unwrap_err().to_string();
         assert!(again.contains("has peers already (reference)"), "{again}");
+    }
+
+    #[test]
+    fn a_problem_with_types_gets_a_function_for_each() {
+        let problem_of = |types: &str| PROBLEM.replace("[\"f32\"]", types);
+        let both = problem_of("[\"f32\", \"f16\"]");
+        for (reference, function) in [
+            ("def scale_f32(x):\n    pass\ndef scale_f16(x):\n    pass\n", "scale_{T}"),
+            ("def _scale(x):\n    pass\nscale_f32 = scale_f16 = _scale\n", "scale_{T}"),
+            ("def scale_f32(x):\n    pass\n", "scale_f32"),
+            ("def scale(x):\n    pass\n", "scale"),
+        ] {
+            let (temp, project) = problem(&[("problem.toml", &both), ("reference.py", reference)]);
+            assert_eq!(add(&project).unwrap().function.as_deref(), Some(function), "{reference}");
+            let text = fs::read_to_string(temp.path().join("problem.toml")).unwrap();
+            assert!(
+                text.ends_with(&format!("\n[[peer]]\nname = \"reference\"\nfunction = \"{function}\"\n")),
+                "{text}"
+            );
+        }
     }
 
     #[test]

@@ -80,8 +80,13 @@ impl ChildGroup {
     /// Kills the whole group, and every process that the child has started and that has left the group. Does nothing once the
     /// child is reaped.
     pub fn kill(&self) {
-        if self.status.is_none() {
-            kill_with_descendants(self.leader);
+        if self.status.is_some() {
+            return;
+        }
+        // What a process that has ended had started is below another one by now, and is not found below it.
+        match self.has_ended(WaitIdOptions::NOHANG) {
+            Ok(true) => drop(kill_process_group(self.leader, Signal::KILL)),
+            _ => kill_with_descendants(self.leader),
         }
     }
 

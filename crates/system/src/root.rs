@@ -15,7 +15,8 @@ pub use refused::{Refused, refusal};
 
 use crate::temporary;
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, fdatasync, fstat, openat, renameat, statat, unlinkat,
+    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, fdatasync, fstat, openat, openat2, renameat, statat,
+    unlinkat,
 };
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
@@ -226,6 +227,15 @@ impl Root {
     fn descend(&self, names: &[OsString]) -> io::Result<OwnedFd> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let mut folder = openat(CWD, &self.path, flags, Mode::empty())?;
+        // Linux goes down the whole path at once, by the same rule. Where it cannot (a kernel before 5.6, a process that is
+        // confined), or refuses, the folders are opened one after the other, which tells which of them is to blame.
+        if let [_, _, ..] = names {
+            let below: PathBuf = names.iter().collect();
+            let rule = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+            if let Ok(folder) = openat2(&folder, &below, flags | OFlags::NOFOLLOW, Mode::empty(), rule) {
+                return Ok(folder);
+            }
+        }
         for (at, name) in names.iter().enumerate() {
             folder = openat(&folder, name, flags | OFlags::NOFOLLOW, Mode::empty())
                 .map_err(|error| self.no_folder(&folder, &names[..=at], error))?;

@@ -12,6 +12,10 @@ use lab_protocol::When;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
+/// The usual limit for the checks of a peer. With those before it, it is shorter than the limit of a whole run, which would lose its
+/// verdict.
+const PEER_LIMIT: Duration = Duration::from_secs(5 * 60);
+
 /// What to judge, and how.
 #[derive(Clone, Debug)]
 pub struct JudgeOptions {
@@ -62,6 +66,8 @@ pub struct JudgeOptions {
     pub incumbent: Option<PathBuf>,
     /// Also times the candidate beside the problem's peers.
     pub peers: bool,
+    /// How long a peer may take for its checks. A peer is left out if those before it took twice as long.
+    pub peer_limit: Duration,
     /// How long to measure.
     pub plan: Plan,
     /// Measures the candidate alone, with exactly these launches, instead of by `plan`: what `lab bench` asks for.
@@ -104,6 +110,7 @@ impl JudgeOptions {
             seed: None,
             incumbent: None,
             peers: false,
+            peer_limit: PEER_LIMIT,
             plan: Plan::default(),
             discipline: None,
             python: None,

@@ -184,7 +184,7 @@ class Worker:
         """Sends a request and returns the reply."""
         return self.connection.call({request: fields} if fields else request, body)[0]
 
-    def load(self, source, name="kernel.py"):
+    def load(self, source, name="kernel.py", **named):
         """Writes a source into a folder of its own and loads it. Returns the module's number."""
         folder = os.path.join(self.folder, str(self.loaded))
         self.loaded += 1
@@ -192,7 +192,7 @@ class Worker:
         path = os.path.join(folder, name)
         with open(path, "w", encoding="utf-8") as file:
             file.write(source)
-        return self.call("Load", image=path)["Module"]
+        return self.call("Load", image=path, **named)["Module"]
 
     def buffer(self, name, length):
         """Allocates a buffer and returns its number."""

@@ -25,6 +25,19 @@ class Loading(WorkerCase):
         text = self.fails("Build", self.worker.load, "import json\nx = json.loads('{')\n")
         self.assertTrue(text.startswith("kernel.py:2: error: json.decoder.JSONDecodeError: "), text)
 
+    def test_the_judge_names_the_function_of_an_entry_and_the_source_stays_as_it_is(self):
+        source = "def other(x, y):\n    f(x, y)\ndef f(x, y):\n    y[...] = x\ndef wrong(z, y):\n    pass\ndef given(x, y):\n    return y\n"
+        functions = [["f", "other"], ["g", "missing"], ["h", "wrong"], ["i", "given"]]
+        self.load(source + "assert __name__ == 'peer'\n", "numpy.py", functions=functions)
+        self.assertEqual(self.launch(), X, "`other` calls the function that has the entry's name")
+        self.assertEqual(self.worker.call("MissingEntry", module=self.module, entry="g"), {"MissingEntry": "missing"})
+        text = self.fails("Build", self.launch, "g")
+        self.assertTrue(text.startswith("numpy.py: error: there is no function missing: numpy.py must define `def missing(x, y):`"), text)
+        text = self.fails("Build", self.launch, "h")
+        self.assertTrue(text.startswith("numpy.py:5: error: wrong has the parameter z"), text)
+        text = self.fails("Crash", self.launch, "i")
+        self.assertTrue(text.startswith("numpy.py:7: error: given returned a value"), text)
+
     def test_a_module_that_is_missing_is_named(self):
         text = self.fails("Build", self.worker.load, "import no_such_module_here\n")
         self.assertTrue(text.startswith("kernel.py:1: error: ModuleNotFoundError: No module named 'no_such"), text)
@@ -113,8 +126,8 @@ class Calling(WorkerCase):
     def test_a_missing_function_is_described(self):
         self.load("def g(x, y):\n    pass\nh = 3\n")
         self.assertEqual(self.fails("Build", self.launch, "f"),
-                         "kernel.py: error: there is no function f: kernel.py must define `def f(x, y):`, which writes into "
-                         "its outputs and returns None. The parameters are: x (f32, 4), y (f32, 4)")
+                         "kernel.py:1: error: there is no function f (line 1 defines g): kernel.py must define `def f(x, y):`, "
+                         "which writes into its outputs and returns None. The parameters are: x (f32, 4), y (f32, 4)")
         self.assertIn("int is no function: h", self.fails("Build", self.launch, "h"))
 
     def test_an_object_that_is_called_has_the_line_where_the_source_makes_it(self):

@@ -24,6 +24,15 @@ class Requests(WorkerCase):
         module = worker.load(AXPY)
         self.assertIsNone(worker.call("MissingEntry", module=module, entry="axpy")["MissingEntry"])
         self.assertEqual(worker.call("MissingEntry", module=module, entry="gemm")["MissingEntry"], "gemm")
+        given = [{"name": name, "dtype": "f32", "shape": [3]} for name in ("x", "y")]
+        for entry, words in [("gemm", "kernel.py:3: error: there is no function gemm (line 3 defines axpy)"),
+                             ("axpy", "kernel.py:3: error: axpy has the parameter a, which the problem does not have")]:
+            with self.assertRaises(judge.Refused) as refused:
+                worker.call("MissingEntry", module=module, entry=entry, parameters=given)
+            self.assertEqual(refused.exception.kind, "Build")
+            self.assertIn(words, refused.exception.text)
+        given += [{"name": "a", "dtype": "f32"}, {"name": "n", "dtype": "i32"}]
+        self.assertIsNone(worker.call("MissingEntry", module=module, entry="axpy", parameters=given)["MissingEntry"])
         x, y = worker.input("x", floats(1, 2, 3)), worker.buffer("y", 12)
         self.assertEqual(worker.read(y), struct.pack("<3I", *[POISONS[0]] * 3), "a new buffer is poison")
         reply = worker.launch(module, "axpy", value("a", "f32", floats(2)), tensor("x", "f32", [3], x),

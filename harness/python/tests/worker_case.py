@@ -33,9 +33,9 @@ class WorkerCase(unittest.TestCase):
         self.assertEqual(refused.exception.kind, kind, refused.exception.text)
         return refused.exception.text
 
-    def load(self, source):
+    def load(self, source, *args, **named):
         """Loads a source and makes its buffers: x is an input, y an output."""
-        self.module = self.worker.load(source)
+        self.module = self.worker.load(source, *args, **named)
         self.x, self.y = self.worker.input("x", X), self.worker.buffer("y", len(X))
         return self.module
 

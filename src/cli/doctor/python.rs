@@ -10,7 +10,7 @@ use lab_system::child_group::ChildGroup;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -37,6 +37,12 @@ const OLDEST: (u32, u32) = (3, 9);
 struct Probed {
     version: String,
     packages: BTreeMap<String, Package>,
+    /// Packages that the source imports in any case, and that are not there.
+    #[serde(default)]
+    missing: Vec<String>,
+    /// The line and the text of a syntax error in the source.
+    #[serde(default)]
+    syntax: Option<String>,
 }
 
 /// A package; without version and error it is not installed.
@@ -53,8 +59,12 @@ struct Package {
 
 /// What Python has to do for the project of the current folder.
 struct Need {
-    /// The kernel or reference in Python.
+    /// The kernel, the reference or the harness in Python.
     source: Option<String>,
+    /// The source is a harness of the user's own, which needs what it imports and nothing else.
+    is_harness: bool,
+    /// The absolute path of the source, and the folders in which its modules may be.
+    places: Vec<PathBuf>,
     /// The packages that it imports.
     imports: Vec<String>,
     /// It runs on a GPU.
@@ -68,21 +78,38 @@ impl Need {
             project.files().read_resolved(&project.root.join(source), inputs::SIZE_LIMIT).ok()
         });
         let on_gpu = on_gpu && project.is_none_or(|project| project.config.device != Target::Cpu);
-        Need { imports: text.as_deref().map(inputs::imported_packages).unwrap_or_default(), source, on_gpu }
+        let places = project.zip(source.as_ref()).map_or_else(Vec::new, |(project, source)| {
+            let path = project.root.join(source);
+            let beside = path.parent().unwrap_or(&project.root).to_owned();
+            vec![path, beside, project.home.clone(), project.root.clone()]
+        });
+        Need {
+            imports: text.as_deref().map(inputs::imported_packages).unwrap_or_default(),
+            is_harness: project.is_some_and(Project::external),
+            places,
+            source,
+            on_gpu,
+        }
+    }
+
+    /// The source in a message.
+    fn shown(&self) -> &str {
+        self.source.as_deref().unwrap_or("the kernel")
     }
 }
 
 /// Starts the interpreter once. `is_trusted` says whether a program of this folder may run; `on_gpu`, whether kernels run on a GPU.
-pub fn finding(folder: &Path, is_trusted: bool, on_gpu: bool) -> Finding {
-    let project = Project::of_any(folder).ok();
-    let interpreter = project.as_ref().map_or_else(|| Interpreter::without_project(folder), Interpreter::of);
-    let need = Need::of(project.as_ref(), on_gpu);
+pub fn finding(folder: &Path, project: Option<&Project>, is_trusted: bool, on_gpu: bool) -> Finding {
+    let any = if project.is_none() { Project::of_any(folder).ok() } else { None };
+    let project = project.or(any.as_ref());
+    let interpreter = project.map_or_else(|| Interpreter::without_project(folder), Interpreter::of);
+    let need = Need::of(project, on_gpu);
     let name = format!("{} ({})", interpreter.program.display(), interpreter.named_by.name());
     if interpreter.is_inside && !is_trusted {
         let says = format!("{name} is a program of this folder, which is not trusted: it was not started");
         return graded(&need, says, "look at it, then `lab trust`");
     }
-    match probe(&interpreter.program) {
+    match probe(&interpreter.program, &need.places) {
         Ok(probed) => report(&name, &interpreter, &probed, &need),
         Err(why) if need.source.is_none() && interpreter.named_by == python::NamedBy::Path => {
             well(WHAT, format!("{name} {why}; only kernels in Python need it"))
@@ -101,9 +128,9 @@ fn graded(need: &Need, says: String, remedy: impl Into<String>) -> Finding {
 }
 
 /// Runs the probe. The error is the end of a sentence whose subject is the interpreter.
-fn probe(program: &Path) -> Result<Probed, String> {
+fn probe(program: &Path, places: &[PathBuf]) -> Result<Probed, String> {
     let mut command = Command::new(program);
-    command.args(["-c", PROBE]).current_dir("/").env("PYTHONDONTWRITEBYTECODE", "1");
+    command.args(["-c", PROBE]).args(places).current_dir("/").env("PYTHONDONTWRITEBYTECODE", "1");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut group = ChildGroup::spawn(&mut command).map_err(|error| format!("cannot be started: {error}"))?;
     let (send, receive) = mpsc::channel();
@@ -157,7 +184,12 @@ fn report(name: &str, interpreter: &Interpreter, probed: &Probed, need: &Need) -
     if is_old {
         missing.push(("kernels in Python need Python 3.9 or newer".to_owned(), true));
     }
-    if !has("numpy") {
+    if let Some(error) = &probed.syntax {
+        missing.push((format!("{}:{error}", need.shown()), true));
+    }
+    if need.is_harness {
+        // It needs no package of its own accord.
+    } else if !has("numpy") {
         missing.push((format!("every kernel in Python needs NumPy: {}", install("numpy ml_dtypes")), true));
     } else if !has("ml_dtypes") {
         missing.push((
@@ -166,9 +198,10 @@ fn report(name: &str, interpreter: &Interpreter, probed: &Probed, need: &Need) -
         ));
     }
     let torch = package("torch");
-    if need.on_gpu && !has("torch") {
+    let on_gpu = need.on_gpu && !need.is_harness;
+    if on_gpu && !has("torch") {
         missing.push((format!("kernels in Python on a GPU need torch: {}", install("torch")), true));
-    } else if need.on_gpu && !torch.is_some_and(|torch| torch.sees_gpu) {
+    } else if on_gpu && !torch.is_some_and(|torch| torch.sees_gpu) {
         let why = match torch.and_then(|torch| torch.cuda.as_ref()) {
             Some(cuda) => {
                 format!("this torch, for CUDA {cuda}, sees no GPU: its CUDA version must fit the driver")
@@ -177,10 +210,19 @@ fn report(name: &str, interpreter: &Interpreter, probed: &Probed, need: &Need) -
         };
         missing.push((format!("kernels in Python on a GPU need torch with CUDA, and {why}"), true));
     }
-    for wanted in ["triton", "cupy"] {
-        if need.imports.iter().any(|import| import == wanted) && !has(wanted) {
-            missing.push((format!("the kernel imports {wanted}: {}", install(wanted)), true));
-        }
+    let usual =
+        ["triton", "cupy"].into_iter().filter(|name| need.imports.iter().any(|import| import == name));
+    let mut wanted: Vec<&str> = usual.filter(|name| !has(name)).collect();
+    wanted.extend(probed.missing.iter().map(String::as_str));
+    wanted.sort_unstable();
+    wanted.dedup();
+    // What every kernel needs was said above.
+    let said = |name: &str| !need.is_harness && (name == "numpy" || (name == "torch" && on_gpu));
+    for wanted in wanted.into_iter().filter(|name| !said(name)) {
+        missing.push((
+            format!("{} imports {wanted}, which is not there: {}", need.shown(), install(wanted)),
+            true,
+        ));
     }
     let is_fault = need.source.is_some() && missing.iter().any(|(_, is_needed)| *is_needed);
     let remedies: Vec<String> = missing.into_iter().map(|(what, _)| what).collect();

@@ -1,17 +1,20 @@
 //! What the head of an export says: where the kernel comes from, what was measured, and whose licence it has.
 
+use super::files::SIZE_LIMIT;
 use anyhow::Result;
 use lab_core::project::Project;
 use lab_core::repo::{self, Repo, short};
+use lab_core::run::experiment::Status;
 use lab_core::run::record::Record;
-use lab_core::store::{RunIndex, RunStore};
+use lab_core::run::verdict::Verdict;
+use lab_core::store::{RunIndex, RunStore, RunSummary};
 use lab_core::text::{figures, sanitise};
 use std::path::Path;
 
 /// The lines of the head, and what else is known of the kernel.
 pub struct Facts {
     pub lines: Vec<String>,
-    /// Full id of the commit that the kernel was taken from; `None` of a file on disk.
+    /// Full id of the commit that holds the kernel; `None` of bytes on disk that were not kept.
     pub commit: Option<String>,
     /// The run that measured the kernel.
     pub run: Option<u64>,
@@ -24,24 +27,33 @@ impl Facts {
     pub fn of(repo: &Repo, project: &Project, on_disk: bool) -> Result<Facts> {
         let head = repo::head_with_parent(repo)?;
         let kernel = &project.kernel_name;
-        let record = if on_disk { None } else { record(repo, project)? };
+        let incumbent = repo::incumbent(repo, project)?;
+        let blob = if on_disk { blob_on_disk(repo, project)? } else { incumbent.clone() };
+        let is_incumbent = blob.is_some() && blob == incumbent;
+        let record = blob.map(|blob| record(repo, project, &blob, is_incumbent)).transpose()?.flatten();
         let by = format!("Written by `lab export` of lab {}.", env!("CARGO_PKG_VERSION"));
         let kept = record.as_ref().and_then(|record| record.decision.as_ref());
+        let kept = kept.filter(|decision| decision.status == Status::Keep);
         let kept =
             kept.and_then(|decision| Some((decision.commit.as_deref()?, decision.description.as_str())));
+        let held =
+            head.as_ref().filter(|_| is_incumbent).map(|(id, _, subject)| (id.as_str(), subject.as_str()));
         let mut lines = Vec::new();
-        let commit = match (&head, on_disk) {
-            (Some((id, _, subject)), false) => {
-                let (id, subject) = kept.unwrap_or((id, subject));
-                lines.push(format!("The kernel is {kernel} of the commit {} ({subject}). {by}", short(id)));
+        let commit = match kept.or(held) {
+            Some((id, subject)) => {
+                let beside = if on_disk { ", and the files beside it are those on disk" } else { "" };
+                lines.push(format!(
+                    "The kernel is {kernel} of the commit {} ({subject}){beside}. {by}",
+                    short(id)
+                ));
                 Some(id.to_owned())
             }
-            (head, _) => {
+            None => {
                 let beside = head
                     .as_ref()
                     .map_or_else(String::new, |(id, ..)| format!(" beside the commit {}", short(id)));
-                lines
-                    .push(format!("The kernel is {kernel} as it was on disk{beside}; it was not kept. {by}"));
+                let judged = not_kept(record.as_ref());
+                lines.push(format!("The kernel is {kernel} as it was on disk{beside}; {judged}. {by}"));
                 None
             }
         };
@@ -53,17 +65,41 @@ impl Facts {
     }
 }
 
-/// The record of the kernel in HEAD: the note of its commit, or the newest run of its bytes.
-fn record(repo: &Repo, project: &Project) -> Result<Option<Record>> {
-    let noted = repo::incumbent_note(repo, project).and_then(|note| serde_json::from_str(&note).ok());
-    if let Some(record) = noted {
+/// The git blob id of the kernel on disk; `None` if there is none.
+fn blob_on_disk(repo: &Repo, project: &Project) -> Result<Option<String>> {
+    // What cannot be read is reported where its text is wanted.
+    let bytes = project.files().read_resolved(&project.kernel, SIZE_LIMIT).ok();
+    bytes.map(|bytes| repo::blob_id(repo, &project.kernel_name, &bytes)).transpose()
+}
+
+/// The record of these bytes of the kernel: the note of the incumbent's commit, the run that was kept, or the newest run.
+fn record(repo: &Repo, project: &Project, blob: &str, is_incumbent: bool) -> Result<Option<Record>> {
+    let noted = || serde_json::from_str(&repo::incumbent_note(repo, project)?).ok();
+    if let Some(record) = is_incumbent.then(noted).flatten() {
         return Ok(Some(record));
     }
-    let Some(blob) = repo::incumbent(repo, project)? else { return Ok(None) };
     let index = RunIndex::open(project);
     let store = RunStore::new(&project.lab_dir);
-    let mut runs = index.newest_of_blob(&blob).filter_map(|run| store.read(run.id).ok());
-    Ok(runs.find(|record| record.start.kernel == project.kernel_name && record.verdict.is_some()))
+    let runs = || {
+        let of_kernel = |run: &&RunSummary| run.judges(project) && run.verdict.is_some();
+        index.newest_of_blob(blob).filter(of_kernel)
+    };
+    let is_kept = |run: &&RunSummary| run.decision.as_ref().is_some_and(|it| it.status == Status::Keep);
+    let found = runs().find(is_kept).or_else(|| runs().next());
+    Ok(found.and_then(|run| store.read(run.id).ok()))
+}
+
+/// What is known of bytes that no keep holds, as the end of a sentence.
+fn not_kept(record: Option<&Record>) -> String {
+    let Some(record) = record else { return "no run here judged these bytes".to_owned() };
+    let run = record.start.id;
+    let word = record.verdict.as_ref().map_or("", Verdict::word);
+    match &record.decision {
+        Some(decision) => {
+            format!("run {run} judged these bytes: {word}, discarded ({})", decision.description)
+        }
+        None => format!("run {run} judged these bytes: {word}, not kept"),
+    }
 }
 
 /// The figures of the record in a sentence.

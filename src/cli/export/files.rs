@@ -8,7 +8,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 /// Most bytes of a file, as of every input of a run.
-const SIZE_LIMIT: u64 = 8 << 20;
+pub const SIZE_LIMIT: u64 = 8 << 20;
 
 /// Where the files are read.
 pub enum Files<'a> {

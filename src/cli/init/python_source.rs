@@ -74,7 +74,8 @@ impl PythonSource {
             PythonSource::LoadInline => vec![
                 format!(
                     "{name} {}: put the CUDA C++ into kernel.cu, with `extern \"C\" __global__` entries, and lab builds and \
-                     checks it without PyTorch; or write a function into {name} that calls the extension",
+                     checks it without PyTorch (`kernel = \"kernel.cu\"` in lab.toml); or write a function into {name} that calls the \
+                     extension",
                     self.in_words()
                 ),
                 "problem.toml: `entry` names the function, a [[tensor]] each tensor that it gets. It copies what the extension \

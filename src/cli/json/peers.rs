@@ -2,7 +2,7 @@
 
 use super::finite;
 use lab_core::run::peers::{MeasuredPeer, PeerFigure, PeerSource};
-use lab_protocol::report::{Measure, PeerRatio};
+use lab_protocol::report::{Measure, PeerLeftOut, PeerPart, PeerRatio};
 use serde::Serialize;
 
 /// A peer of a run or of a bench.
@@ -22,6 +22,10 @@ pub struct PeerReport {
     source: Option<PeerSource>,
     measured: String,
     workloads: Vec<PeerWorkloadReport>,
+    /// Over how many workloads the ratio is; `None` if it is over all.
+    part: Option<PeerPart>,
+    /// The workloads that the peer does not compute.
+    left_out: Vec<PeerLeftOut>,
 }
 
 #[derive(Serialize)]
@@ -45,6 +49,8 @@ impl PeerReport {
             versions: peer.versions.clone(),
             source: source.clone(),
             measured: measured.to_string(),
+            part: peer.part,
+            left_out: peer.left_out.clone(),
             workloads: peer
                 .workloads
                 .iter()
@@ -63,6 +69,10 @@ impl PeerReport {
 pub struct PeerFigureReport {
     name: String,
     ratio: Option<Measure>,
+    /// Over how many workloads the ratio is; `None` if it is over all.
+    part: Option<PeerPart>,
+    /// Why they could not be compared; `None` of a peer that nobody timed.
+    failure: Option<String>,
     /// `None` of a figure that a trailer tells.
     measured: Option<String>,
 }
@@ -72,6 +82,8 @@ impl PeerFigureReport {
         PeerFigureReport {
             name: figure.name.clone(),
             ratio: figure.ratio.map(ratio),
+            part: figure.part,
+            failure: figure.failure.clone(),
             measured: figure.measured.map(|at| at.to_string()),
         }
     }

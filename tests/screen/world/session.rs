@@ -4,7 +4,7 @@
 use super::made::{commit, in_turns, measure, noon, record, row, undecided, void};
 use super::{KERNEL, World};
 use lab_core::decide::policy::{
-    Allowed, Candidate, Discard, LastDecision, LaterWork, Present, Snapshot, allowed,
+    Allowed, Candidate, Discard, Kept, LastDecision, LaterWork, Present, Snapshot, allowed,
 };
 use lab_core::decide::{Decided, Described, Refusal, Restored, Undoable, Undone};
 use lab_core::history::History;
@@ -264,8 +264,19 @@ impl World {
             running: None,
             deciding: false,
             last_decision: self.last_decision(),
+            kept: self.kept(),
             damaged: None,
         }
+    }
+
+    fn kept(&self) -> Vec<Kept> {
+        let of_head = self.records.iter().rev().filter(|record| record.start.blob == self.head);
+        let keeps = of_head.filter_map(|record| {
+            let decision = record.decision.as_ref().filter(|decision| decision.status == Word::Keep)?;
+            let (fingerprint, device) = (record.start.fingerprint.clone(), record.device.clone());
+            Some(Kept { run: record.start.id, commit: decision.commit.clone()?, fingerprint, device })
+        });
+        keeps.collect()
     }
 
     fn last_decision(&self) -> Option<LastDecision> {

@@ -92,7 +92,7 @@ pub fn markdown(bench: &Bench) -> String {
 fn peer_row(measured: &MeasuredPeer) -> String {
     let peer = &measured.peer;
     let figure = match (&peer.ratio, &peer.failure) {
-        (Some(ratio), _) => ratio.to_string(),
+        (Some(ratio), _) => peer.part.map_or_else(|| ratio.to_string(), |part| format!("{ratio}, {part}")),
         (None, Some(why)) => format!("not compared, {}", plain(why)),
         (None, None) => "not compared".to_owned(),
     };

@@ -91,6 +91,7 @@ impl Judged<'_> {
             report: follow.report(),
             ending,
             external: self.project.external(),
+            script: self.project.harness_script(),
             changed: &changed,
             objective: &config.objective,
             time_limit_s: config.time_limit_s,

@@ -25,6 +25,8 @@ pub struct BenchRequest {
     pub trials: Option<usize>,
     /// Goes on with the newest bench of these bytes.
     pub resume: bool,
+    /// Times the kernel beside the problem's peers after the last run.
+    pub peers: bool,
 }
 
 /// Runs of a bench, if nobody says.
@@ -125,6 +127,8 @@ pub struct Session<'a> {
     pub bench: Bench,
     /// Runs that there are to be at the end.
     pub wanted: u32,
+    /// Whether the peers are timed.
+    times_peers: bool,
 }
 
 impl<'a> Session<'a> {
@@ -145,7 +149,7 @@ impl<'a> Session<'a> {
             false => begun(project, &spec, &inputs, &store, request)?,
         };
         let wanted = request.runs.unwrap_or(bench.start.runs).max(bench.runs.len() as u32);
-        Ok(Session { project, spec, inputs, open, bench, wanted })
+        Ok(Session { project, spec, inputs, open, bench, wanted, times_peers: request.peers })
     }
 
     /// Makes the runs that are missing. Ends with the first one that does not pass. An error is of the disk: the run that it
@@ -186,7 +190,8 @@ impl<'a> Session<'a> {
         control: &Control,
         tell: &mut dyn FnMut(BenchEvent),
     ) -> anyhow::Result<Ended> {
-        let has_peers = !self.project.external() && !self.inputs.peer_sources().is_empty();
+        let has_peers =
+            self.times_peers && !self.project.external() && !self.inputs.peer_sources().is_empty();
         if !has_peers || !(made || self.bench.peers.is_none()) {
             return Ok(Ended::Complete);
         }

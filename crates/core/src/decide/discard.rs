@@ -81,6 +81,7 @@ pub fn discard(
     intent.steps.push(Step::Name { stored, why: "lab discard".to_owned() });
     intent.steps.push(put_back(&locked, on_disk.as_deref())?);
     intent.steps.extend(last_steps(project, &mut record, &commit));
+    intent.steps.extend(repo::has_many_loose_refs(&locked.repo).then_some(Step::PackRefs));
     decide(project, &locked, index, &record, intent, NOT_REPLACED, notes)
 }
 

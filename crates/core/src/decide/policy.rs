@@ -8,8 +8,9 @@ mod not_allowed;
 mod snapshot;
 
 pub use not_allowed::{Hint, NotAllowed};
-pub use snapshot::{Candidate, LastDecision, LaterWork, Present, RunInProgress, Snapshot};
+pub use snapshot::{Candidate, Kept, LastDecision, LaterWork, Present, RunInProgress, Snapshot};
 
+use crate::repo::short;
 use crate::run::RunId;
 use crate::run::experiment::Status;
 use crate::run::verdict::Outcome;
@@ -110,6 +111,7 @@ impl Newer {
 ///     running: None,
 ///     deciding: false,
 ///     last_decision: None,
+///     kept: Vec::new(),
 ///     damaged: None,
 /// };
 /// let keep = allowed(&nothing_judged).keep.unwrap_err();
@@ -154,6 +156,9 @@ fn keep(snapshot: &Snapshot) -> Result<Keep, NotAllowed> {
     let held_out = run.held_out.as_ref();
     if let Some((_, why)) = held_out.filter(|(outcome, _)| *outcome != Outcome::Pass) {
         return Err(NotAllowed::HeldOut { why: why.clone() });
+    }
+    if let Some(kept) = snapshot.kept.iter().find(|kept| run.repeats(kept, snapshot)) {
+        return Err(NotAllowed::KeptAlready { run: kept.run, commit: short(&kept.commit).to_owned() });
     }
     if let Some(why) = &run.unmeasured {
         return Err(NotAllowed::Unmeasured { why: why.clone(), argument: argument() });

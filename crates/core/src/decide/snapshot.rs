@@ -1,11 +1,12 @@
 //! Builds the [`Snapshot`] that [`allowed`](super::policy::allowed) looks at, from disk and git.
 
-use super::policy::{Candidate, LastDecision, LaterWork, Present, Snapshot};
+use super::policy::{Candidate, Kept, LastDecision, LaterWork, Present, Snapshot};
 use super::refusals;
 use crate::inputs::{Inputs, KernelError, Role};
 use crate::project::Project;
 use crate::repo::{self, Repo};
 use crate::rules;
+use crate::run::experiment::Status;
 use crate::run::record::{Origin, Record};
 use crate::run::verdict::Outcome;
 use crate::run::{Fingerprint, RunId};
@@ -28,11 +29,13 @@ pub fn snapshot(
         Err(why) => Err(why.to_string()),
     };
     let last_decision = last_decision(project, index);
+    let incumbent = repo::incumbent(repo, project)?;
     Ok(Snapshot {
         kernel: project.kernel_name.clone(),
         argument: project.argument.clone(),
         external: project.external(),
-        incumbent: repo::incumbent(repo, project)?,
+        kept: kept(project, index, incumbent.as_deref()),
+        incumbent,
         present,
         obstacle: repo::obstacle(repo),
         candidate: candidate.map(Candidate::from),
@@ -41,6 +44,17 @@ pub fn snapshot(
         damaged: damaged(project, index, last_decision.as_ref().map(|last| last.run)),
         last_decision,
     })
+}
+
+/// The keeps of the bytes that HEAD holds, the newest first.
+fn kept(project: &Project, index: &RunIndex, incumbent: Option<&str>) -> Vec<Kept> {
+    let of_blob = incumbent.into_iter().flat_map(|blob| index.newest_of_blob(blob));
+    let keeps = of_blob.filter(|run| run.judges(project) && run.origin == Origin::Own).filter_map(|run| {
+        let decision = run.decision.as_ref().filter(|decision| decision.status == Status::Keep)?;
+        let (fingerprint, device) = (run.fingerprint.clone(), run.device.clone());
+        Some(Kept { run: run.id, commit: decision.commit.clone()?, fingerprint, device })
+    });
+    keeps.collect()
 }
 
 fn read_present(repo: &Repo, project: &Project, index: &RunIndex, inputs: &Inputs) -> Result<Present> {

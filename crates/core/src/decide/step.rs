@@ -51,6 +51,8 @@ pub(super) enum Step {
         decision: Option<Box<Decision>>,
         undone: Vec<Decision>,
     },
+    /// Packs the refs of the lab into one file.
+    PackRefs,
     /// Writes the git note of a commit: the record of a run, or a text.
     Note {
         commit: String,

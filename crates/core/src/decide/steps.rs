@@ -1,6 +1,6 @@
 //! Takes the steps of a decision. Each can be taken twice: the second time it changes nothing.
 
-use super::intent::{Intent, What};
+use super::intent::{self, Intent, What};
 use super::step::{RowChange, Step};
 use super::{Locked, judged_bytes, on_disk};
 use crate::disk::space;
@@ -9,6 +9,7 @@ use crate::project::Project;
 use crate::repo::{self, ByProgram, Move, Moved};
 use anyhow::{Error, Result};
 use std::path::Path;
+use std::time::SystemTime;
 
 /// What came of the steps.
 pub(super) enum Came {
@@ -62,6 +63,7 @@ pub(super) fn take(project: &Project, locked: &Locked, intent: &mut Intent) -> R
                 notes.extend(put.map_err(failed)?);
                 is_begun = true;
             }
+            Step::PackRefs => pack_refs(project, locked),
             Step::Stage { files } => notes.extend(repo::stage(&locked.repo, &files)),
             Step::Row { emulated, row, change } => {
                 let path = ledger::path(project, emulated);
@@ -109,6 +111,18 @@ pub(super) fn take(project: &Project, locked: &Locked, intent: &mut Intent) -> R
         }
     }
     Ok(Came::Done(notes))
+}
+
+/// Packs the lab's refs. If that fails, they stay as they are, and the next discard tries again.
+fn pack_refs(project: &Project, locked: &Locked) {
+    // What a process that was killed here left is in the way of the next one.
+    let since = intent::written_at(project).unwrap_or_else(SystemTime::now);
+    if repo::pack_refs(&locked.repo).is_err() {
+        repo::remove_leftovers(&locked.repo, Some(since));
+        if repo::pack_refs(&locked.repo).is_err() {
+            repo::remove_leftovers(&locked.repo, Some(since));
+        }
+    }
 }
 
 /// Tries the steps that failed before. Returns those that fail again.

@@ -1,4 +1,4 @@
-//! A message for a full disk: what was not written, and what to do.
+//! A message for a disk that is full or may not be written: what was not done, and what to do.
 
 use anyhow::{Error, anyhow};
 
@@ -8,8 +8,17 @@ const WORDS: [&str; 2] = ["No space left on device", "Disk quota exceeded"];
 /// libgit2's message for an object that it failed to write a moment before without reporting an error.
 const LATE: &str = "target OID for the reference doesn't exist";
 
-/// Replaces an error of a full disk by a message that says so; returns any other error unchanged. `what` is what did not
-/// happen: "nothing was kept".
+/// libgit2's message where it failed to write an object and noted no reason. That was seen on full disks only.
+const SILENT: &str = "no error";
+
+/// The operating system's message for a file system that is mounted read-only.
+const READ_ONLY: &str = "Read-only file system";
+
+/// The operating system's message for files of another user, or without the right to write.
+const DENIED: &str = "Permission denied";
+
+/// Replaces an error of a full disk by a message that says so, adds what to do to one of a disk that may not be written, and
+/// returns any other error unchanged. `what` is what did not happen: "nothing was kept".
 pub fn explain(error: Error, what: &str) -> Error {
     let text = format!("{error:#}");
     if WORDS.iter().any(|words| text.contains(words)) {
@@ -17,6 +26,19 @@ pub fn explain(error: Error, what: &str) -> Error {
     } else if text.contains(LATE) {
         anyhow!(
             "git reported an object that it did not write, and {what}. Is the disk full? Make room on it, then try again"
+        )
+    } else if text == SILENT || text.ends_with(&format!(": {SILENT}")) {
+        anyhow!(
+            "git could not write and gave no reason, and {what}. Is the disk full? Make room on it, then try again"
+        )
+    } else if text.contains(READ_ONLY) {
+        anyhow!(
+            "the file system is read-only, and {what}: make it writable (`mount -o remount,rw`), or work in a clone \
+             elsewhere ({text})"
+        )
+    } else if text.contains(DENIED) {
+        anyhow!(
+            "this user may not write there, and {what}: give the folder to this user (`chown -R`), then try again ({text})"
         )
     } else {
         error
@@ -28,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_full_disk_has_a_message_of_its_own() {
+    fn a_disk_that_is_full_or_read_only_says_what_to_do_and_other_errors_stay() {
         let full = Error::new(std::io::Error::from_raw_os_error(28)).context("cannot write x");
         assert_eq!(
             explain(full, "nothing was kept").to_string(),
@@ -37,6 +59,16 @@ mod tests {
         let late =
             anyhow!("target OID for the reference doesn't exist on the repository; class=Reference (4)");
         assert!(explain(late, "nothing was kept").to_string().contains("Is the disk full? Make room on it"));
+        let silent = explain(anyhow!("no error").context("cannot write x"), "nothing was kept").to_string();
+        assert!(silent.contains("gave no reason, and nothing was kept. Is the disk full?"), "{silent}");
+        for (code, said) in [
+            (30, "the file system is read-only, and nothing was kept: make it writable"),
+            (13, "give the folder"),
+        ] {
+            let error = Error::new(std::io::Error::from_raw_os_error(code)).context("cannot write x");
+            let text = explain(error, "nothing was kept").to_string();
+            assert!(text.contains(said) && text.contains("(cannot write x: "), "{text}");
+        }
         let other = anyhow!("no such thing").context("cannot write x");
         assert_eq!(format!("{:#}", explain(other, "nothing was kept")), "cannot write x: no such thing");
     }

@@ -10,7 +10,7 @@ use crate::repo::{self, Repo};
 use crate::run::Fingerprint;
 use crate::run::peers::{self, PeerFigure};
 use crate::run::record::InputFile;
-use crate::store::RunIndex;
+use crate::store::{RunIndex, RunSummary};
 use jiff::Timestamp;
 
 /// What was measured last beside the peers of these bytes and rules on this device.
@@ -19,7 +19,7 @@ pub struct LastPeers {
     /// The bytes and rules that were measured.
     pub fingerprint: Fingerprint,
     pub device: Option<String>,
-    /// At least one has a ratio.
+    /// At least one has a ratio, unless it was only [`tried`].
     pub peers: Vec<PeerFigure>,
 }
 
@@ -51,6 +51,27 @@ pub fn of(
     let of_bench =
         benched.and_then(|bench| LastPeers::new(fingerprint, device, peers::figures(&bench.peers)));
     of_run.into_iter().chain(of_bench).max_by_key(LastPeers::measured)
+}
+
+/// The newest attempt to time the peers beside these bytes on this device, by the same rules, also one in which no peer has a figure.
+pub fn tried(
+    project: &Project,
+    index: &RunIndex,
+    fingerprint: &Fingerprint,
+    device: Option<&str>,
+) -> Option<LastPeers> {
+    let is_own = |run: &&RunSummary| run.fingerprint == *fingerprint && !run.is_foreign();
+    let mut runs = index.newest_of(fingerprint).filter(is_own);
+    let of_run = runs.find(|run| run.device.as_deref() == device && !run.peers.is_empty());
+    let of_bench = BenchStore::new(&project.lab_dir).newest_peers(fingerprint, device);
+    let attempts = of_run.map(|run| run.peers.clone()).into_iter();
+    let attempts = attempts.chain(of_bench.map(|bench| peers::figures(&bench.peers)));
+    let attempts = attempts.map(|peers| LastPeers {
+        fingerprint: fingerprint.clone(),
+        device: device.map(str::to_owned),
+        peers,
+    });
+    attempts.max_by_key(LastPeers::measured)
 }
 
 /// The newest figures of the incumbent, judged by the present rules. `present` are the inputs on disk, the kernel first. `None`

@@ -1,7 +1,7 @@
 //! The text of the trailer `Tested:`, from a run's verdict.
 
 use crate::config::{Config, Goal};
-use crate::ledger::{self, Line};
+use crate::ledger;
 use crate::objective::Objective;
 use crate::project::Project;
 use crate::repo::{Notes, Repo};
@@ -133,11 +133,9 @@ pub fn best_in_ledger(repo: &Repo, project: &Project, index: &mut RunIndex, reco
     let of_record = alike_of(record);
     let goal = of_record.1.map_or(project.config.goal, ChosenMeasure::goal);
     let text = ledger::read_text(&ledger::path(project, false)).ok()?;
-    let lines: Vec<Line> = ledger::lines(&text).collect();
     let notes = Notes::of(repo);
     let mut best: Option<Best> = None;
-    for line in lines.iter().rev() {
-        let Some(value) = line.kept().filter(|value| *value > 0.0) else { continue };
+    for (line, value) in ledger::kept(&text).filter(|(_, value)| *value > 0.0) {
         // Of equal ones the oldest counts. A row has not the figure that a problem chose.
         let is_worse = |value| best.as_ref().is_some_and(|best| goal.prefers(best.value, value));
         if of_record.1.is_none() && is_worse(value) {

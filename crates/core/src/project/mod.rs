@@ -5,6 +5,7 @@ pub mod kernel_file;
 pub mod kernels;
 pub mod new_problem;
 pub mod python;
+mod python_request;
 pub mod screen_lock;
 pub mod trust;
 mod work_tree;
@@ -145,6 +146,14 @@ impl Project {
                 format!("exec {} {}", quote(&program.to_string_lossy()), quote(python))
             }
         })
+    }
+
+    /// The script in Python that lab.toml names as the harness, relative to lab.toml.
+    pub fn harness_script(&self) -> Option<&str> {
+        match self.config.harness.as_ref()? {
+            Harness::Python { python } => Some(python),
+            Harness::Command(_) => None,
+        }
     }
 
     /// Whether lab.toml names a harness of the user's own.

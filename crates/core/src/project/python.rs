@@ -2,7 +2,7 @@
 
 use super::Project;
 use super::new_problem::lexical;
-use crate::config::Harness;
+use crate::config::{self, Harness};
 use lab_protocol::Language;
 use std::env;
 use std::ffi::OsStr;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 pub const VARIABLE: &str = "LAB_PYTHON";
 
 /// The interpreter where nobody names one: a name that PATH leads to.
-const USUAL: &str = "python3";
+pub const USUAL: &str = "python3";
 
 /// Who named the interpreter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +101,20 @@ pub fn source(project: &Project) -> Option<String> {
     is_reference.then(|| project.relative(&python)).flatten()
 }
 
+/// Why the script that lab.toml names as the harness cannot run, and what to do. `None` if it is there, and for another harness.
+pub fn missing_script(project: &Project) -> Option<String> {
+    let script = project.harness_script()?;
+    let path = lexical(&project.home.join(script));
+    if path.is_file() {
+        return None;
+    }
+    let config = project.config_file.as_ref().and_then(|file| project.relative(file));
+    Some(format!(
+        "{} names {script} as the harness, and there is no such file: write it, or correct `harness` there",
+        config.as_deref().unwrap_or(config::FILE)
+    ))
+}
+
 /// The path of a harness's script, which lab.toml names relative to itself; relative to the work tree where it lies in it.
 fn script_name(project: &Project, script: &str) -> String {
     let path = lexical(&project.home.join(script));
@@ -110,12 +124,35 @@ fn script_name(project: &Project, script: &str) -> String {
 /// Most bytes of a problem.toml.
 const SIZE_LIMIT: u64 = 8 << 20;
 
+/// The Python files of the peers that problem.toml names, relative to the work tree, each once. Empty if a command judges.
+pub fn peers(project: &Project) -> Vec<String> {
+    if project.config.harness.is_some() {
+        return Vec::new();
+    }
+    let table = problem(project).unwrap_or_default();
+    let Some(toml::Value::Array(peers)) = table.get("peer") else { return Vec::new() };
+    let mut sources: Vec<String> = Vec::new();
+    for peer in peers.iter().filter(|peer| peer.get("function").is_some()) {
+        let file =
+            project.problem_dir.join(peer.get("file").and_then(toml::Value::as_str).unwrap_or("peer.py"));
+        let shown = project.relative(&file).unwrap_or_else(|| file.to_string_lossy().into_owned());
+        if !sources.contains(&shown) {
+            sources.push(shown);
+        }
+    }
+    sources
+}
+
 /// Whether the problem has a reference among its files. A problem.toml that cannot be read counts, because the judge, which
 /// says what is wrong, decides by its own reading.
 fn is_tensor_problem(project: &Project) -> bool {
-    let text = project.files().read_resolved(&project.problem_dir.join("problem.toml"), SIZE_LIMIT);
-    let table = text.ok().and_then(|text| String::from_utf8(text).ok()?.parse::<toml::Table>().ok());
-    table.and_then(|table| Some(table.get("kind")?.as_str()? == "tensor")).unwrap_or(true)
+    problem(project).and_then(|table| Some(table.get("kind")?.as_str()? == "tensor")).unwrap_or(true)
+}
+
+/// The problem.toml of a project; `None` if it cannot be read.
+fn problem(project: &Project) -> Option<toml::Table> {
+    let text = project.files().read_resolved(&project.problem_dir.join("problem.toml"), SIZE_LIMIT).ok()?;
+    String::from_utf8(text).ok()?.parse().ok()
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! What a user is asked to trust, and whether it is trusted: the harness command of a lab.toml, kernels and references in Python,
+//! What a user is asked to trust, and whether it is trusted: the harness command of a lab.toml, kernels, references and peers in Python,
 //! and kernels where Linux cannot confine them. The user trusts by `lab init`, which writes the file, by `lab trust`, or on the screen.
 //!
 //! With the built-in harness trust is not needed for CUDA C++, as long as Linux can confine the kernel's process. In a trusted folder kernels may
-//! run without a sandbox too, and the compiler may read paths outside the repository that lab.toml names.
+//! run without a sandbox too, peers in Python run (elsewhere a measurement leaves them out), and the compiler may read paths outside the repository that lab.toml names.
 //!
 //! Trust is a file in the user's state folder, named by a hash of the real folder of lab.toml, its name and its content as it was
 //! read; where there is no lab.toml, of the repository's path. The same text in another clone needs trust of its own, because its
@@ -10,8 +10,11 @@
 
 #![allow(clippy::disallowed_methods, reason = "the state folder is the user's own")]
 
+pub use super::python_request::PythonRequest;
+
+use super::python_request::interpreter_in_words;
 use crate::config::{self, Config, Harness};
-use crate::project::python::{self, Interpreter, NamedBy};
+use crate::project::python::{self, Interpreter};
 use crate::project::{Project, compile_paths};
 use anyhow::{Context, Result, bail};
 use etcetera::{AppStrategy, AppStrategyArgs};
@@ -42,35 +45,30 @@ pub struct TrustRequest {
     pub unconfined: Option<String>,
     /// The Python that would run. `None` where none would.
     pub python: Option<PythonRequest>,
+    /// The peers in Python that a measurement would run. `None` where there are none.
+    pub peers: Option<PeersRequest>,
     mark: TrustMark,
     /// lab.toml and the work tree that it is in. `None` where there is no lab.toml.
     config: Option<(PathBuf, PathBuf)>,
 }
 
-/// Python that a user is asked to trust. Nothing confines it, on no device.
+/// Peers in Python, which run with the user's rights whatever the kernel's language is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PythonRequest {
-    /// The kernel, or the reference that judges it, relative to the work tree.
-    pub source: String,
+pub struct PeersRequest {
+    /// Their files, relative to the work tree.
+    pub sources: Vec<String>,
     pub interpreter: Interpreter,
 }
 
-impl PythonRequest {
-    fn of(project: &Project) -> Option<PythonRequest> {
-        let source = python::source(project)?;
-        Some(PythonRequest { source, interpreter: Interpreter::of(project) })
-    }
-
-    /// The interpreter with what is to be known about it, as the subject of a sentence.
-    fn interpreter_in_words(&self) -> &'static str {
-        match (self.interpreter.is_inside, self.interpreter.named_by) {
-            (true, _) => "The interpreter is a program of this folder:",
-            (false, NamedBy::Environment) => "The interpreter is the one that LAB_PYTHON names:",
-            (false, NamedBy::Config) => "The interpreter is the one that lab.toml names:",
-            (false, NamedBy::Path) => "The interpreter is python3 on your PATH:",
-        }
+impl PeersRequest {
+    fn of(project: &Project) -> Option<PeersRequest> {
+        let sources = python::peers(project);
+        (!sources.is_empty()).then(|| PeersRequest { sources, interpreter: Interpreter::of(project) })
     }
 }
+
+/// Most sources that a request lists.
+const LISTED: usize = 20;
 
 /// The name of the file that stands for the trust in a folder and in its lab.toml with one content.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,6 +113,7 @@ impl TrustRequest {
             outside: Vec::new(),
             unconfined: None,
             python: None,
+            peers: None,
             mark,
             config: None,
         }
@@ -128,9 +127,16 @@ impl TrustRequest {
             outside: compile_paths::of(project).outside,
             unconfined,
             python: PythonRequest::of(project),
+            peers: PeersRequest::of(project),
             config: project.config_file.clone().map(|file| (file, project.root.clone())),
             ..TrustRequest::new(place, project.trust_mark.clone())
         }
+    }
+
+    /// [`TrustRequest::of`] for a user who names no kernel: it lists the Python of every kernel that the trust is about.
+    pub fn of_folder(project: &Project) -> TrustRequest {
+        let python = PythonRequest::of_all(project);
+        TrustRequest { python, ..TrustRequest::of(project, None) }
     }
 
     /// What is not trusted yet, as the subject of a sentence.
@@ -148,16 +154,32 @@ impl TrustRequest {
             lines.extend(numbered(command).into_iter().map(TrustLine::Literal));
             lines.push(sentence("It runs with your rights at every save."));
             if let Some(python) = &self.python {
-                lines.push(sentence(python.interpreter_in_words()));
+                lines.push(sentence(interpreter_in_words(&python.interpreter)));
                 lines.push(path(&python.interpreter.program));
             }
         }
         if let (None, Some(python)) = (&self.command, &self.python) {
             lines.push(sentence("wants to run Python that you have not trusted yet:"));
             lines.push(path(Path::new(&python.source)));
-            lines.push(sentence("It runs with your rights at every save: nothing keeps it from your files."));
-            lines.push(sentence(python.interpreter_in_words()));
+            lines.extend(python.others.iter().take(LISTED).map(|source| path(Path::new(source))));
+            if let Some(more) = python.others.len().checked_sub(LISTED).filter(|more| *more > 0) {
+                lines.push(TrustLine::Sentence(format!("and {more} more.")));
+            }
+            lines.push(sentence(match python.others.is_empty() {
+                true => "It runs with your rights at every save: nothing keeps it from your files.",
+                false => "They run with your rights at every save: nothing keeps them from your files.",
+            }));
+            lines.push(sentence(interpreter_in_words(&python.interpreter)));
             lines.push(path(&python.interpreter.program));
+        }
+        if let Some(peers) = &self.peers {
+            lines
+                .push(sentence("A measurement also runs the peers in these Python files, with your rights:"));
+            lines.extend(peers.sources.iter().map(|source| path(Path::new(source))));
+            if self.python.is_none() {
+                lines.push(sentence(interpreter_in_words(&peers.interpreter)));
+                lines.push(path(&peers.interpreter.program));
+            }
         }
         if let Some(why) = &self.unconfined {
             lines.push(TrustLine::Sentence(format!(
@@ -175,7 +197,7 @@ impl TrustRequest {
             lines.extend(self.outside.iter().map(|outside| path(outside)));
         }
         lines.push(sentence(
-            "In a trusted folder git's hooks and programs of this repository and its kernels in Python run too, an NVRTC of its \
+            "In a trusted folder git's hooks and programs of this repository and its kernels and peers in Python run too, an NVRTC of its \
              .venv is loaded, and links of inputs may lead out of it.",
         ));
         lines
@@ -325,6 +347,7 @@ pub fn state_folder() -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::project::python::{Interpreter, NamedBy};
 
     fn request(command: &str) -> TrustRequest {
         let mark = TrustMark::of_folder(Path::new("/clone"));
@@ -357,7 +380,7 @@ mod tests {
             named_by: NamedBy::Config,
             is_inside: true,
         };
-        let python = PythonRequest { source: "k/kernel.py".into(), interpreter };
+        let python = PythonRequest { source: "k/kernel.py".into(), others: Vec::new(), interpreter };
         let mut asked = TrustRequest::new("/clone".into(), TrustMark::of_folder(Path::new("/clone")));
         asked.python = Some(python);
         let text = asked.text();
@@ -374,6 +397,19 @@ mod tests {
         );
         asked.python.as_mut().expect("Python").interpreter.is_inside = false;
         assert!(asked.text().contains("The interpreter is the one that lab.toml names:"), "{}", asked.text());
+    }
+
+    #[test]
+    fn peers_in_python_are_named_with_their_interpreter() {
+        let interpreter =
+            Interpreter { program: "/usr/bin/python3".into(), named_by: NamedBy::Path, is_inside: false };
+        let mut asked = TrustRequest::new("/clone".into(), TrustMark::of_folder(Path::new("/clone")));
+        asked.peers =
+            Some(PeersRequest { sources: vec!["k/peer.py".into(), "k/t\u{202e}.py".into()], interpreter });
+        let text = asked.text();
+        let wanted = "A measurement also runs the peers in these Python files, with your rights:\n    k/peer.py\n    \
+                      k/t\\u{202e}.py\nThe interpreter is python3 on your PATH:\n    /usr/bin/python3\n";
+        assert!(text.contains(wanted), "{text}");
     }
 
     #[test]

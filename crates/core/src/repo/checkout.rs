@@ -70,6 +70,9 @@ fn replace(path: &Path, bytes: &[u8], new_mode: u32) -> std::io::Result<Option<T
 
 /// Whether the index holds another version of the kernel than HEAD.
 pub fn staged(repo: &Repo, project: &Project) -> Result<bool> {
+    if user_index::has_conflict(repo, &project.kernel_name) {
+        return Ok(false);
+    }
     let staged = user_index::staged(repo, &project.kernel_name)?;
     let held =
         head_commit(&repo.git)?.and_then(|commit| blob_in(&commit, &project.kernel_name)).map(|(id, _)| id);

@@ -1,5 +1,6 @@
-//! Packs git's loose objects. A keep or a discard leaves some ten files in `.git/objects`; together they take many times the
-//! space of a pack. No object is removed: the pack holds every one of them, also those that no ref reaches.
+//! Packs git's loose objects, and the lab's loose refs. A keep or a discard leaves some ten files in `.git/objects`; together they
+//! take many times the space of a pack. No object is removed: the pack holds every one of them, also those that no ref reaches.
+//! Each discard leaves a ref too, a file that git lists and the lab looks at; together they are one file.
 
 use super::{Repo, user_index};
 use anyhow::Result;
@@ -25,6 +26,23 @@ pub struct Cleaned {
 
 /// Above this number of loose objects a decision packs them.
 const MANY: usize = 4_000;
+
+/// Above this number of loose refs of discarded runs a decision packs them.
+const MANY_REFS: usize = 512;
+
+/// Whether there are so many loose refs that packing them is worth its time.
+pub fn has_many_loose_refs(repo: &Repo) -> bool {
+    let folder = repo.git.commondir().join("refs/lab/discarded");
+    fs::read_dir(folder).map_or(0, |entries| entries.take(MANY_REFS + 1).count()) > MANY_REFS
+}
+
+/// Packs the refs below `refs/lab`, with the git program. A ref that is written meanwhile stays loose. It is a step of a decision.
+pub fn pack_refs(repo: &Repo) -> Result<()> {
+    let why = "packing refs needs the git program";
+    let ours = user_index::git(repo, &["pack-refs", "--include", "refs/lab/*"], why);
+    // Before 2.43 git packs all refs or none.
+    ours.or_else(|_| user_index::git(repo, &["pack-refs", "--all"], why)).map(drop)
+}
 
 /// Whether there are so many loose objects that packing them is worth its time. Looks at one folder of 256, as git does.
 pub fn has_many_loose_objects(repo: &Repo) -> bool {

@@ -110,7 +110,8 @@ pub(super) fn is_held_by_lab(repo: &Repo) -> bool {
 
 /// Removes what killed processes left in git's folders: objects that were never named, locks of the lab's own refs, and the
 /// lab's own temporary files. Call it under the decision lock, if the last one who held it did not release it. `since` is
-/// when a decision began to commit with the git program: it also leaves two locks that no other command of git leaves alone.
+/// when a decision began to commit, or to pack refs, with the git program: that leaves further files, and no other command of git
+/// leaves them alone.
 pub fn remove_leftovers(repo: &Repo, since: Option<SystemTime>) {
     leftovers::sweep(&Root::new(repo.git.path()), Path::new(""));
     let folder = repo.git.commondir();
@@ -127,10 +128,11 @@ pub fn remove_leftovers(repo: &Repo, since: Option<SystemTime>) {
         left.extend(named(&folder.join("refs/lab").join(kind), |name| name.ends_with(".lock")));
     }
     if let Some(since) = since {
-        let locks = [repo.git.path().join("AUTO_MERGE.lock"), folder.join("packed-refs.lock")];
+        let packed = ["packed-refs.lock", "packed-refs.new"].map(|name| folder.join(name));
+        let locks = packed.into_iter().chain([repo.git.path().join("AUTO_MERGE.lock")]);
         let is_newer =
             |lock: &PathBuf| fs::metadata(lock).and_then(|m| m.modified()).is_ok_and(|at| at >= since);
-        left.extend(locks.into_iter().filter(is_newer));
+        left.extend(locks.filter(is_newer));
     }
     for file in unchanged(left) {
         // git's own clean-up removes an object later, and a later decision the lock that is in its way.

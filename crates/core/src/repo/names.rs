@@ -76,6 +76,9 @@ pub fn commits_named(repo: &Repo, name: &str) -> Result<Vec<NamedCommit>> {
 pub fn resolve(repo: &Repo, name: &str) -> Result<(String, String)> {
     let mut named = commits_named(repo, name)?;
     match (named.pop(), named.is_empty()) {
+        (None, _) if repo.git.is_shallow() => Err(anyhow!(
+            "there is no commit '{name}' here. This clone is shallow: `git fetch --unshallow` fetches the older commits"
+        )),
         (None, _) => Err(unknown(name)),
         (Some(only), true) => Ok((only.id, only.subject)),
         (Some(last), false) => {

@@ -4,7 +4,7 @@ use super::identity::any_signature;
 use super::introduced::introduced;
 use super::present::first_with;
 use super::ref_folder::has_folder;
-use super::{Project, Repo, blob_in, find, head_commit, locks};
+use super::{Project, Repo, blob_in, branch, find, head_commit, locks};
 use anyhow::Result;
 use git2::build::TreeUpdateBuilder;
 use git2::{Commit, FileMode, ObjectType, Oid, Tree};
@@ -12,6 +12,9 @@ use std::cell::OnceCell;
 use std::path::Path;
 
 const NOTES: &str = "refs/notes/lab";
+
+/// The message of a commit of notes.
+const NOTED: &str = "Notes added by lab";
 
 /// The notes that were fetched from a bundle or another repository.
 const FETCHED: &str = "refs/lab/fetched/*/notes/lab";
@@ -40,8 +43,8 @@ pub fn note(repo: &Repo, commit: &str, text: &str) -> Result<()> {
     update.upsert(at, git.blob(text.as_bytes())?, FileMode::Blob);
     let tree = git.find_tree(update.create_updated(git, &tree)?)?;
     let parents: Vec<&Commit> = before.iter().collect();
-    git.commit(Some(NOTES), &who, &who, "Notes added by lab", &tree, &parents)?;
-    Ok(())
+    let commit = git.commit(None, &who, &who, NOTED, &tree, &parents)?;
+    branch::set(git, NOTES, before.map(|commit| commit.id()), Some(commit), &format!("commit: {NOTED}"))
 }
 
 /// The path of a note in the tree. Where many notes stand side by side, `update` moves them into folders: libgit2 finds no

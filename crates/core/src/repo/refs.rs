@@ -9,7 +9,7 @@
 use super::commit::{mode_on_disk, tree_with};
 use super::identity::any_signature;
 use super::locks;
-use crate::repo::{CommitFile, Project, Repo, exact, filters, find, head_commit, verify_write};
+use crate::repo::{CommitFile, Project, Repo, branch, exact, filters, find, head_commit, verify_write};
 use crate::run::RunId;
 use anyhow::{Context, Result};
 use git2::{ObjectType, Oid, Repository};
@@ -55,7 +55,7 @@ pub fn name_commit(repo: &Repo, stored: &StoredCommit, why: &str) -> Result<()> 
     let (git, name, id) = (&repo.git, &stored.reference, Oid::from_str(&stored.id)?);
     if git.refname_to_id(name).ok() != Some(id) {
         locks::clear_own_ref(git, name)?;
-        git.reference(name, id, false, why).with_context(|| format!("cannot write {name}"))?;
+        branch::set(git, name, None, Some(id), why).with_context(|| format!("cannot write {name}"))?;
     }
     verify_write::is_there(repo, name, id)
 }

@@ -42,6 +42,13 @@ pub(super) fn staged(repo: &Repo, name: &str) -> Result<Option<Oid>> {
     Ok(index.get_path(Path::new(name), 0).map(|entry| entry.id))
 }
 
+/// Whether a merge left a conflict in a file, of which nothing is staged. False in an index that libgit2 cannot read.
+pub(super) fn has_conflict(repo: &Repo, name: &str) -> bool {
+    let sides = [1, 2, 3];
+    let index = repo.git.index().ok().filter(|_| !repo.index_by_git);
+    index.is_some_and(|index| sides.iter().any(|side| index.get_path(Path::new(name), *side).is_some()))
+}
+
 /// [`staged`] as the git program reads it, in the user's index or in a copy of it.
 pub(super) fn staged_in(repo: &Repo, copy: Option<&Path>, name: &str) -> Result<Option<Oid>> {
     let pathspec = format!(":(literal){name}");

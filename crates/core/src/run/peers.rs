@@ -3,7 +3,7 @@
 use crate::message::{Trailer, TrailerKey};
 use jiff::Timestamp;
 use lab_protocol::report::peers::MOST_PEERS;
-use lab_protocol::report::{Peer, PeerRatio, Report};
+use lab_protocol::report::{Peer, PeerPart, PeerRatio, Report};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -12,6 +12,9 @@ const TRAILER: &str = "Lab-Peer";
 
 /// Most bytes of a text of a peer that are recorded.
 const TEXT: usize = 4_000;
+
+/// Most bytes of why a workload is left out that are recorded.
+const WHY: usize = 400;
 
 /// Most workloads of a peer that are recorded.
 const WORKLOADS: usize = 1_000;
@@ -38,14 +41,27 @@ pub struct PeerSource {
 }
 
 impl MeasuredPeer {
-    /// The peers that a report names. `sources` has the file of each peer.
+    /// The peers that a report names. `sources` has the file of each peer. A peer whose file was another when the harness read it has
+    /// no figure: the figure would be that of other rules.
     pub fn of_report(report: &Report, sources: &[(String, PeerSource)], measured: Timestamp) -> Vec<Self> {
         let recorded = |mut peer: Peer| {
             for text in [&mut peer.call, &mut peer.versions].into_iter().chain(&mut peer.failure) {
                 text.truncate(text.floor_char_boundary(TEXT));
             }
+            for left in &mut peer.left_out {
+                left.why.truncate(left.why.floor_char_boundary(WHY));
+            }
             peer.workloads.truncate(WORKLOADS);
+            peer.left_out.truncate(WORKLOADS);
             let source = sources.iter().find(|(name, _)| *name == peer.name).map(|(_, file)| file.clone());
+            let of_run = peer.hash.take();
+            let source = source.map(|known| {
+                if known.hash.is_some() && of_run.is_some() && known.hash != of_run {
+                    let why = format!("{} changed when the run began: measure again", known.path);
+                    peer = Peer { name: peer.name.clone(), failure: Some(why), ..Peer::default() };
+                }
+                PeerSource { hash: of_run.or(known.hash), ..known }
+            });
             MeasuredPeer { peer, measured, source }
         };
         report.peers().into_iter().map(recorded).collect()
@@ -57,6 +73,7 @@ impl MeasuredPeer {
         PeerFigure {
             name: peer.name.clone(),
             ratio: peer.ratio,
+            part: peer.part,
             measured: Some(*measured),
             failure: peer.failure.clone(),
         }
@@ -74,6 +91,9 @@ pub struct PeerFigure {
     pub name: String,
     /// The kernel's speed over the peer's; `None` if they could not be compared.
     pub ratio: Option<PeerRatio>,
+    /// Over how many workloads the ratio is, unless it is over all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<PeerPart>,
     /// `None` of a figure that was read from a trailer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<Timestamp>,
@@ -82,13 +102,14 @@ pub struct PeerFigure {
     pub failure: Option<String>,
 }
 
-/// `1.65× F.rms_norm (1.63 … 1.67)`; without a ratio the name alone.
+/// `1.65× F.rms_norm (1.63 … 1.67)`, and `, 2 of 3 workloads` if it is not over all; without a ratio the name alone.
 impl fmt::Display for PeerFigure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.ratio {
-            Some(ratio) => f.write_str(&ratio.with_name(&self.name)),
-            None => f.write_str(&self.name),
+            Some(ratio) => f.write_str(&ratio.with_name(&self.name))?,
+            None => return f.write_str(&self.name),
         }
+        self.part.map_or(Ok(()), |part| write!(f, ", {part}"))
     }
 }
 
@@ -104,6 +125,8 @@ impl PeerFigure {
             return None;
         }
         let (ratio, rest) = value.split_once('×')?;
+        let with_part = rest.rsplit_once(", ").and_then(|(rest, part)| Some((rest, part.parse().ok()?)));
+        let (rest, part) = with_part.map_or((rest, None), |(rest, part)| (rest, Some(part)));
         let (name, ends) = match rest.trim().split_once(" (") {
             Some((name, ends)) => (name, ends.strip_suffix(')')?.split_once('…')),
             None => (rest.trim(), None),
@@ -115,6 +138,7 @@ impl PeerFigure {
         is_name.then(|| PeerFigure {
             name: name.to_owned(),
             ratio: Some(ratio),
+            part,
             measured: None,
             failure: None,
         })
@@ -140,6 +164,7 @@ pub fn of_trailers(trailers: &[Trailer]) -> Vec<PeerFigure> {
 /// let peer = |name: &str, value| PeerFigure {
 ///     name: name.to_owned(),
 ///     ratio: Some(PeerRatio { value, interval: None }),
+///     part: None,
 ///     measured: None,
 ///     failure: None,
 /// };
@@ -158,15 +183,23 @@ mod tests {
 
     fn figure(name: &str, value: f64, interval: Option<(f64, f64)>) -> PeerFigure {
         let ratio = Some(PeerRatio { value, interval });
-        PeerFigure { name: name.into(), ratio, measured: None, failure: None }
+        PeerFigure { name: name.into(), ratio, part: None, measured: None, failure: None }
     }
 
     #[test]
     fn a_trailer_is_read_back_as_it_was_written() {
-        let written = [figure("F.rms_norm", 1.65, Some((1.63, 1.67))), figure("x_old/kernel", 0.98, None)];
+        let part = Some(PeerPart { compared: 2, of: 3 });
+        let of_part = |figure| PeerFigure { part, ..figure };
+        let written = [
+            figure("F.rms_norm", 1.65, Some((1.63, 1.67))),
+            figure("x_old/kernel", 0.98, None),
+            of_part(figure("f16", 1.65, Some((1.63, 1.67)))),
+            of_part(figure("some", 2.0, None)),
+        ];
         let trailers: Vec<Trailer> = trailers(&written).collect();
         assert_eq!(trailers[0].1, "1.65× F.rms_norm (1.63 … 1.67)");
         assert_eq!(trailers[0].0.word(), "Lab-Peer");
+        assert_eq!(trailers[2].1, "1.65× f16 (1.63 … 1.67), 2 of 3 workloads");
         assert_eq!(of_trailers(&trailers), written);
     }
 
@@ -180,6 +213,28 @@ mod tests {
         assert!(of_trailers(&[(TrailerKey::Tested, "1.65× a".to_owned())]).is_empty());
         let failed = PeerFigure { ratio: None, ..figure("a", 1.0, None) };
         assert_eq!((trailers(std::slice::from_ref(&failed)).count(), fastest(&[failed])), (0, None));
+    }
+
+    #[test]
+    fn the_hash_is_of_what_was_run_and_other_bytes_have_no_figure() {
+        let (run, other) = ("0a".repeat(32), "0b".repeat(32));
+        let report = Report::read(&format!("peer_hash: eager {run}\npeer: eager ratio=1.5\n"));
+        let of = |known: Option<&str>| {
+            let file = PeerSource { path: "peer.py".into(), hash: known.map(str::to_owned) };
+            MeasuredPeer::of_report(&report, &[("eager".into(), file)], Timestamp::UNIX_EPOCH).remove(0)
+        };
+        for known in [None, Some(&*run)] {
+            let measured = of(known);
+            assert!(measured.peer.ratio.is_some() && measured.peer.hash.is_none());
+            assert_eq!(measured.source.and_then(|source| source.hash).as_ref(), Some(&run));
+        }
+        let changed = of(Some(&other));
+        assert_eq!(
+            changed.peer.failure.as_deref(),
+            Some("peer.py changed when the run began: measure again")
+        );
+        assert_eq!(changed.source.and_then(|source| source.hash), Some(run));
+        assert!(changed.peer.ratio.is_none());
     }
 
     #[test]

@@ -138,6 +138,8 @@ pub struct Facts<'a> {
     pub report: &'a Report,
     pub ending: Ending,
     pub external: bool,
+    /// The script in Python that is the harness, as lab.toml names it.
+    pub script: Option<&'a str>,
     /// Paths of inputs that changed while an external harness ran.
     pub changed: &'a [String],
     pub objective: &'a Objective,

@@ -130,6 +130,7 @@ impl<'a> Announced<'a> {
             report: self.follow.report(),
             ending,
             external: project.external(),
+            script: project.harness_script(),
             changed: &changed,
             objective: &project.config.objective,
             time_limit_s: project.config.time_limit_s,

@@ -2,6 +2,7 @@
 
 use crate::inputs::{Inputs, KernelError};
 use crate::project::Project;
+use crate::project::python;
 use crate::project::trust::{self, Trust, TrustRequest};
 use crate::run::record::Record;
 use crate::run::verdict::{Outcome, Verdict};
@@ -110,6 +111,9 @@ pub(super) fn begin<'a>(
 
 /// Checks that a run may start, and returns its inputs. Writes nothing.
 pub(crate) fn inputs_of(project: &Project, spec: &RunSpec) -> Result<Arc<Inputs>, NotRun> {
+    if let Some(why) = python::missing_script(project) {
+        return Err(NotRun::NoProblem(why));
+    }
     if let Trust::Needed(request) = trust::check(project, || spec.unconfined(project))? {
         return Err(NotRun::NeedsTrust(request));
     }
@@ -138,7 +142,7 @@ fn no_problem(project: &Project) -> Option<String> {
         ),
         Some(file) => format!(
             "{name} has no problem.toml beside it, and {} names no harness: set `harness` there, as in `harness = \
-             \"uv run harness.py\"` (without the file `lab init` writes it), or write a problem.toml (kernels/README.md)",
+             {{ python = \"harness.py\" }}`, or write a problem.toml (kernels/README.md)",
             file.strip_prefix(&project.root).unwrap_or(file).display()
         ),
     })

@@ -198,6 +198,7 @@ impl Check<'_> {
             report: follow.report(),
             ending,
             external: false,
+            script: None,
             changed: &[],
             objective: &config.objective,
             time_limit_s: config.time_limit_s,

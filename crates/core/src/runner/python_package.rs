@@ -9,9 +9,15 @@ use std::path::Path;
 
 /// Writes the package into this new folder below the root.
 pub fn write(files: &Root, folder: &Path) -> io::Result<()> {
+    let mut made = None;
     for (name, text) in FILES {
         let path = folder.join(name);
-        files.create_dir_all(path.parent().unwrap_or(folder))?;
+        // The files of a folder stand one after the other.
+        let parent = path.parent().map(Path::to_owned);
+        if parent != made {
+            files.create_dir_all(parent.as_deref().unwrap_or(folder))?;
+            made = parent;
+        }
         files.create(&path)?.write_all(text.as_bytes())?;
     }
     Ok(())

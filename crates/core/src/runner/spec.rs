@@ -37,6 +37,8 @@ pub struct RunSpec {
     pub device: Option<Target>,
     /// The tools of a check; none means all tools of the device.
     pub tools: Vec<Tool>,
+    /// Whether a measurement also times the kernel beside the problem's peers.
+    pub peers: bool,
     /// The executable with the lab's hidden subcommands.
     pub program: PathBuf,
     /// Says why this machine cannot confine kernels on a device.
@@ -63,6 +65,7 @@ impl RunSpec {
             inputs: None,
             device: None,
             tools: Vec::new(),
+            peers: true,
             program: own_program(),
             confinement,
             python_standby: None,
@@ -160,7 +163,9 @@ impl RunSpec {
             plan.push(format!("--trials={}", measure.trials));
             plan.push(format!("--iterations={}", measure.iterations));
             plan.push(format!("--warm-up={}", measure.warm_up));
-            plan.push("--peers".to_owned());
+            if self.peers {
+                plan.push("--peers".to_owned());
+            }
         }
         plan
     }

@@ -4,6 +4,7 @@
 //! written under the lock. So the index finds the changed records among ten thousand without looking at each. Two further
 //! lines say that a decision began and that it ended: without the second, its process was killed.
 
+use crate::disk::space;
 use crate::project::Project;
 use crate::run::RunId;
 use crate::run::record::Record;
@@ -41,7 +42,8 @@ impl DecisionLock {
             files.create_dir_all(&project.lab_dir)?;
             files.wait_for_lock(&path, Access::ReadAppend)
         };
-        let file = open().with_context(|| format!("cannot lock {}", path.display()))?;
+        let file = open().with_context(|| format!("cannot lock {}", path.display()));
+        let file = file.map_err(|error| space::explain(error, "nothing was decided"))?;
         Ok(DecisionLock::held(project, file))
     }
 

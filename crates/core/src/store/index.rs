@@ -10,6 +10,7 @@
 
 mod file;
 mod keys;
+mod known;
 mod listing;
 mod scan;
 
@@ -23,60 +24,12 @@ use crate::store::decision_lock::{self, Position};
 use crate::store::kernel_names::KernelNames;
 use crate::store::run_store::RunStore;
 use crate::store::summary::RunSummary;
-use file::{Entry, Paths, Place};
+use file::{OpenFiles, Part, Paths};
 pub use keys::{Fact, Keys};
+use known::{Known, Runs};
 use scan::{Found, read};
-use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
-
-/// What is kept of a record that was read.
-struct Known {
-    stamp: Stamp,
-    keys: Keys,
-    /// `None` if the record was read since the copy on disk was written.
-    place: Option<Place>,
-    /// Filled when somebody asks; holds `None` if the summary cannot be read.
-    summary: OnceCell<Option<Box<RunSummary>>>,
-}
-
-impl Known {
-    /// A summary on disk, which is not read yet.
-    fn at(stamp: Stamp, keys: Keys, place: Place) -> Self {
-        Known { stamp, keys, place: Some(place), summary: OnceCell::new() }
-    }
-
-    /// A summary that was read from its record.
-    fn read(Entry { stamp, mut summary }: Entry) -> Self {
-        // A list keeps room for more items than it has; with ten thousand runs that adds up.
-        summary.decision.iter_mut().for_each(|decision| decision.trailers.shrink_to_fit());
-        summary.peers.shrink_to_fit();
-        let keys = Keys::of(&summary);
-        Known { stamp, keys, place: None, summary: OnceCell::from(Some(Box::new(summary))) }
-    }
-
-    fn place(&self) -> Option<&Place> {
-        self.place.as_ref()
-    }
-
-    fn in_memory(&self) -> Option<&RunSummary> {
-        self.summary.get()?.as_deref()
-    }
-
-    fn has_verdict(&self) -> bool {
-        self.keys.is(Fact::HasVerdict)
-    }
-}
-
-/// Forgets the runs that are not among `ids`, which are sorted, newest first. Both are walked once, because each command does
-/// this with 10,000 runs.
-fn retain<V>(known: &mut BTreeMap<RunId, V>, ids: &[RunId]) {
-    let mut here = ids.iter().rev().peekable();
-    known.retain(|id, _| {
-        while here.next_if(|here| *here < id).is_some() {}
-        here.next_if(|here| *here == id).is_some()
-    });
-}
 
 /// Write the new summaries down after this many new records.
 const WORTH_WRITING: usize = 8;
@@ -99,12 +52,15 @@ pub struct RunIndex {
     unmerged: BTreeSet<RunId>,
     /// Records that were read since something was written.
     unwritten: usize,
-    /// Stamp of the folder of runs when it was listed, and the runs in it, newest first.
+    /// Stamp of the folder of runs when it was listed.
     listed: Option<Stamp>,
-    ids: Vec<RunId>,
+    /// The runs in that folder that had no record yet.
+    without_record: BTreeSet<RunId>,
     /// How much of the decision lock's file was read.
     seen: Position,
-    known: BTreeMap<RunId, Known>,
+    known: Runs,
+    /// What the summaries of `known` are read from.
+    open: OpenFiles,
     /// Messages about damaged records, with the stamps of their files.
     damaged: BTreeMap<RunId, (Option<Stamp>, String)>,
     in_notes: InNotes,
@@ -127,9 +83,10 @@ impl RunIndex {
             unmerged: BTreeSet::new(),
             unwritten: 0,
             listed: None,
-            ids: Vec::new(),
+            without_record: BTreeSet::new(),
             seen: 0,
-            known: BTreeMap::new(),
+            known: Runs::default(),
+            open: OpenFiles::default(),
             damaged: BTreeMap::new(),
             in_notes: InNotes::default(),
             kernel_names: KernelNames::default(),
@@ -149,9 +106,9 @@ impl RunIndex {
         let store = RunStore::new(&project.lab_dir);
         let base = file::base(store.files(), &paths)?;
         let (mut count, mut newest) = file::extent(store.files(), &paths.whole)?;
-        if let Some(newer) = file::load(store.files(), &paths.newer, Some(base)) {
-            count += newer.known.range(RunId(newest.0.saturating_add(1))..).count() as u64;
-            newest = newest.max(newer.known.keys().next_back().copied().unwrap_or(newest));
+        if let Some(newer) = file::load(store.files(), &paths.newer, Part::Newer, Some(base)) {
+            count += newer.known.iter().rev().take_while(|known| known.id > newest).count() as u64;
+            newest = newest.max(newer.known.iter().next_back().map_or(newest, |known| known.id));
         }
         listing::newest(&store, newest, count)
     }
@@ -171,16 +128,18 @@ impl RunIndex {
     fn load(&mut self) {
         let files = self.store.files();
         let base = file::base(files, &self.paths);
-        if let Some(whole) = file::load(files, &self.paths.whole, None) {
+        if let Some(whole) = file::load(files, &self.paths.whole, Part::Whole, None) {
             (self.seen, self.known, self.base) = (whole.seen, whole.known, base);
-            if let Some(newer) = file::load(files, &self.paths.newer, base) {
+            self.open.whole = Some(whole.file);
+            if let Some(newer) = file::load(files, &self.paths.newer, Part::Newer, base) {
                 self.seen = newer.seen;
-                self.unmerged.extend(newer.known.keys());
-                self.known.extend(newer.known);
+                self.unmerged.extend(newer.known.iter().map(|known| known.id));
+                newer.known.into_iter().for_each(|known| self.known.insert(known));
+                self.open.newer = Some(newer.file);
             }
-        } else if let Some(lines) = file::load_lines(files, &self.paths.lines) {
-            (self.seen, self.known) = (lines.seen, lines.known);
-            self.unmerged.extend(self.known.keys());
+        } else if let Some((seen, known)) = file::load_lines(files, &self.paths.lines) {
+            self.unmerged.extend(known.iter().map(|known| known.id));
+            (self.seen, self.known) = (seen, known);
         }
     }
 
@@ -188,10 +147,10 @@ impl RunIndex {
         self.unwritten = 0;
         let files = self.store.files();
         if self.base.is_some() && self.unmerged.len() < WORTH_MERGING {
-            let newer = self.unmerged.iter().filter_map(|id| Some((id, self.known.get(id)?)));
-            return file::store(files, &self.paths.newer, self.base, self.seen, newer);
+            let newer = self.unmerged.iter().filter_map(|id| self.known.get(*id));
+            return file::store(files, &self.paths.newer, self.base, self.seen, &self.open, newer);
         }
-        file::store(files, &self.paths.whole, None, self.seen, self.known.iter())?;
+        file::store(files, &self.paths.whole, None, self.seen, &self.open, self.known.iter())?;
         file::remove(files, &self.paths.newer);
         file::remove(files, &self.paths.lines);
         self.base = file::base(files, &self.paths);
@@ -205,53 +164,67 @@ impl RunIndex {
         // Taken before the folder is listed: a run that comes in between is found by the next refresh.
         let listed = stamp(self.store.files(), self.store.runs());
         if listed.is_none() || self.listed != listed {
-            self.ids = listing::runs(&self.store, self.known.keys().copied());
+            self.list();
             self.listed = listed;
-            if self.ids.len() != self.known.len() || !self.damaged.is_empty() {
-                retain(&mut self.known, &self.ids);
-                retain(&mut self.damaged, &self.ids);
-            }
         }
         let runs = self.store.open_to_look();
-        let mut known = self.known.iter().rev().peekable();
-        let mut changed = Vec::new();
-        for (at, &id) in self.ids.iter().enumerate() {
-            while known.next_if(|(other, _)| **other > id).is_some() {}
-            let known = known.next_if(|(other, _)| **other == id).map(|(_, known)| known);
-            let stays =
-                |known: &Known| known.has_verdict() && decided.as_ref().is_some_and(|ids| !ids.contains(&id));
-            let stamp = || RunStore::stamp(runs.as_ref()?, id);
-            let is_unchanged = match (known, self.damaged.get(&id)) {
-                (Some(known), _) if at < NEWEST => stays(known) && Some(known.stamp) == stamp(),
-                (Some(known), _) => stays(known),
-                (None, Some((seen, _))) => seen.is_some() && *seen == stamp(),
-                (None, None) => false,
-            };
-            if !is_unchanged {
-                changed.push(id);
-            }
-        }
+        let stamp = |id| RunStore::stamp(runs.as_ref()?, id);
+        let may_stay = |known: &Known| {
+            known.has_verdict() && decided.as_ref().is_some_and(|decided| !decided.contains(&known.id))
+        };
+        let is_changed = |(at, known): &(usize, &Known)| {
+            !may_stay(known) || (*at < NEWEST && Some(known.stamp) != stamp(known.id))
+        };
+        let known = self.known.iter().rev().enumerate().filter(is_changed).map(|(_, known)| known.id);
+        let mut changed: BTreeSet<RunId> = known.collect();
+        let is_mended =
+            |(id, (seen, _)): &(&RunId, &(Option<Stamp>, String))| seen.is_none() || *seen != stamp(**id);
+        changed.extend(self.damaged.iter().filter(is_mended).map(|(id, _)| *id));
+        changed.append(&mut self.without_record);
+        let changed: Vec<RunId> = changed.into_iter().rev().collect();
         for (id, found) in read(&self.store, &changed) {
-            self.known.remove(&id);
             self.damaged.remove(&id);
             match found {
                 Found::Summary(entry) => {
-                    self.known.insert(id, Known::read(*entry));
+                    self.known.insert(Known::read(*entry));
                     self.unmerged.insert(id);
                     self.unwritten += 1;
                 }
-                Found::Damaged(stamp, problem) => drop(self.damaged.insert(id, (stamp, problem))),
-                Found::Nothing => {}
+                Found::Damaged(stamp, problem) => {
+                    self.known.remove(id);
+                    self.damaged.insert(id, (stamp, problem));
+                }
+                Found::Nothing => {
+                    self.known.remove(id);
+                    self.without_record.insert(id);
+                }
             }
         }
     }
 
+    /// Finds the runs in the folder that are not known, and forgets those that are gone.
+    fn list(&mut self) {
+        let newest = self.known.iter().next_back().map(|known| known.id);
+        let newer = newest.and_then(|last| listing::newest(&self.store, last, self.known.len() as u64));
+        if let (Some(last), Some(newest)) = (newest, newer) {
+            self.damaged.clear();
+            self.without_record = (last.0 + 1..=newest.0).map(RunId).collect();
+            return;
+        }
+        let ids = self.store.ids();
+        self.known.retain(&ids);
+        let here: BTreeSet<RunId> = ids.into_iter().collect();
+        self.damaged.retain(|id, _| here.contains(id));
+        let is_new = |id: &RunId| self.known.get(*id).is_none() && !self.damaged.contains_key(id);
+        self.without_record = here.into_iter().filter(is_new).collect();
+    }
+
     /// The summary of a run, read from the copy on disk if it was not before.
-    fn get<'k>(&'k self, id: RunId, known: &'k Known) -> Option<&'k RunSummary> {
+    fn get<'k>(&'k self, known: &'k Known) -> Option<&'k RunSummary> {
         let read = || {
-            let summary = known.place().and_then(Place::read);
+            let summary = known.place.and_then(|place| self.open.summary(place));
             // The copy is damaged there: the record itself tells.
-            summary.or_else(|| self.store.read_summary(id).ok()).map(Box::new)
+            summary.or_else(|| self.store.read_summary(known.id).ok()).map(Box::new)
         };
         known.summary.get_or_init(read).as_deref()
     }
@@ -263,8 +236,8 @@ impl RunIndex {
 
     /// The runs whose keys `may` be wanted, newest first. Only these are parsed.
     pub fn newest_with(&self, may: impl Fn(&Keys) -> bool) -> impl Iterator<Item = &RunSummary> {
-        let known = self.known.iter().rev().filter(move |(_, known)| may(&known.keys));
-        known.filter_map(|(id, known)| self.get(*id, known))
+        let known = self.known.iter().rev().filter(move |known| may(&known.keys));
+        known.filter_map(|known| self.get(known))
     }
 
     /// The runs that judged these inputs, newest first.
@@ -293,7 +266,7 @@ impl RunIndex {
     pub fn rows(&self, emulated: bool) -> impl Iterator<Item = (RunId, u64)> {
         let known = self.known.iter().rev();
         let has_row = move |keys: &Keys| keys.row != 0 && keys.is(Fact::IsEmulated) == emulated;
-        known.filter(move |(_, known)| has_row(&known.keys)).map(|(id, known)| (*id, known.keys.row))
+        known.filter(move |known| has_row(&known.keys)).map(|known| (known.id, known.keys.row))
     }
 
     /// The last decision about a kernel that a commit holds. A foreign one is the last only if there is none of this user's:
@@ -301,10 +274,9 @@ impl RunIndex {
     pub fn last_decided(&self, kernel: &str) -> Option<&RunSummary> {
         let hash = keys::hash(&[kernel]);
         let ours = |keys: &Keys| keys.kernel == hash && keys.is(Fact::IsDecided) && !keys.is(Fact::IsCheck);
-        let decided = self.known.iter().filter(|(_, known)| ours(&known.keys));
+        let decided = self.known.iter().filter(|known| ours(&known.keys));
         let is_own = |known: &Known| known.keys.is(Fact::IsOwn);
-        let (id, known) = decided.max_by_key(|(id, known)| (is_own(known), known.keys.position(), **id))?;
-        self.get(*id, known)
+        self.get(decided.max_by_key(|known| (is_own(known), known.keys.position(), known.id))?)
     }
 
     /// What [`RunIndex::rows`] says of a row.
@@ -314,12 +286,12 @@ impl RunIndex {
 
     /// The newest run that has ended. A run with a damaged record counts as ended.
     pub fn ended(&self) -> Option<RunId> {
-        let judged = self.known.iter().rev().find(|(_, known)| known.has_verdict()).map(|(id, _)| *id);
+        let judged = self.known.iter().rev().find(|known| known.has_verdict()).map(|known| known.id);
         judged.max(self.damaged.keys().next_back().copied())
     }
 
     pub fn summary(&self, id: RunId) -> Option<&RunSummary> {
-        self.get(id, self.known.get(&id)?)
+        self.get(self.known.get(id)?)
     }
 
     /// Messages about damaged records, newest first.
@@ -377,9 +349,9 @@ impl RunIndex {
 
     /// The kernels that decided runs and notes name, relative to the work tree.
     pub fn kernels(&self) -> BTreeSet<String> {
-        let decided = self.known.iter().filter(|(_, known)| known.keys.is(Fact::IsDecided));
+        let decided = self.known.iter().filter(|known| known.keys.is(Fact::IsDecided));
         // Of the runs of one kernel only one is parsed.
-        let one_of_each: HashMap<u64, RunId> = decided.map(|(id, known)| (known.keys.kernel, *id)).collect();
+        let one_of_each: HashMap<u64, RunId> = decided.map(|known| (known.keys.kernel, known.id)).collect();
         let here = one_of_each.values().filter_map(|id| self.summary(*id));
         let in_notes = self.in_notes.summaries.values().flatten();
         let kernels = here.chain(in_notes).map(|summary| summary.kernel.clone());
@@ -397,15 +369,15 @@ impl RunIndex {
 
     /// The greatest order of all decisions; 0 if there is none.
     pub fn greatest_order(&self) -> u64 {
-        self.known.values().map(|known| known.keys.order).max().unwrap_or(0)
+        self.known.iter().map(|known| known.keys.order).max().unwrap_or(0)
     }
 
     /// Where each decision of this clone stands among all: at its time in microseconds since 1970, but never before the
     /// decision that was made before it. The clock may have been set back in between. The second number orders decisions of
     /// the same time.
     pub fn positions(&self) -> HashMap<RunId, (i64, u64)> {
-        let decided = self.known.iter().filter(|(_, known)| known.keys.decided != 0);
-        let mut decided: Vec<_> = decided.map(|(id, known)| (known.keys.position(), *id)).collect();
+        let decided = self.known.iter().filter(|known| known.keys.decided != 0);
+        let mut decided: Vec<_> = decided.map(|known| (known.keys.position(), known.id)).collect();
         decided.sort_unstable();
         let mut latest = i64::MIN;
         let position = |((order, at), run): ((u64, i64), RunId)| {

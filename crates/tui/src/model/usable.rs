@@ -182,6 +182,7 @@ impl Model {
             running: None,
             deciding: false,
             last_decision: None,
+            kept: Vec::new(),
             damaged: None,
         };
         let status = self.repository.status.as_ref();

@@ -11,7 +11,7 @@ use crate::widgets::PaneSlot;
 use crate::widgets::evidence::{self, FIRST_FAILURE, device_state, table};
 use lab_core::objective::Objective;
 use lab_core::run::verdict::{Outcome, Verdict};
-use lab_protocol::report::{Diagnostic, Report, Severity};
+use lab_protocol::report::{Diagnostic, Report, Severity, Stage};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -132,8 +132,8 @@ fn lines(data: Correctness, columns: usize, appearance: &ScreenSettings) -> Vec<
     };
     let build_failed = verdict.is_some_and(|v| v.build_failed);
     let mut out = Vec::new();
-    // The compiler's own message says what the reason of a failed build says.
-    let says_more = |v: &&Verdict| !(v.build_failed && repeats(&v.why, report));
+    // The message at its line says what the reason of a failed build or of a crash says.
+    let says_more = |v: &&Verdict| !(v.outcome == Outcome::Crash && repeats(&v.why, report));
     let verdict_reason = verdict.filter(|v| v.outcome != Outcome::Pass && !v.why.is_empty());
     if let Some(verdict) = verdict_reason.filter(says_more) {
         let style = theme.verdict(verdict.outcome);
@@ -153,10 +153,18 @@ fn lines(data: Correctness, columns: usize, appearance: &ScreenSettings) -> Vec<
     {
         out.extend(check::lines(checked, columns, theme));
     }
-    // The errors of `lab check` are messages in a build that succeeded.
-    let has_errors =
-        !check::is_check(report) && report.diagnostics().iter().any(|d| d.severity == Severity::Error);
+    // The errors of `lab check`, and those of a launch in Python, are messages in a build that succeeded.
+    let is_building = !check::is_check(report) && report.reached().is_none_or(|stage| stage == Stage::Build);
+    let has_errors = is_building && report.diagnostics().iter().any(|d| d.severity == Severity::Error);
     out.extend(evidence::build(report, build_failed || has_errors, theme));
+    if let Some(verdict) = verdict.filter(|v| v.outcome == Outcome::Crash && !v.build_failed) {
+        out.extend(ended_in(report).map(|stage| {
+            Line::styled(
+                format!("{} {}  the run ended in this stage", verdict.sign(), stage.word()),
+                theme.verdict(verdict.outcome),
+            )
+        }));
+    }
     let pending = match (&runs.running, last) {
         (Running::Live(live), _) if live.start.is_check() => Vec::new(),
         (Running::No, _) | (_, None) => Vec::new(),
@@ -176,10 +184,15 @@ fn lines(data: Correctness, columns: usize, appearance: &ScreenSettings) -> Vec<
     out
 }
 
-/// Whether a reason only repeats an error of the compiler that is listed with its line.
+/// The stage behind the build in which a run ended.
+fn ended_in(report: &Report) -> Option<Stage> {
+    report.reached().filter(|stage| *stage != Stage::Build)
+}
+
+/// Whether a reason only repeats an error that is listed with its line.
 fn repeats(why: &str, report: &Report) -> bool {
     let mut errors = report.diagnostics().iter().filter(|d| d.severity == Severity::Error);
-    errors.any(|error| why.contains(error.message.trim()))
+    errors.any(|error| why.trim_end().ends_with(error.message.trim()))
 }
 
 /// A text of the harness in a few rows, so that the gates stay visible.

@@ -1,6 +1,8 @@
 //! The pane Source: the kernel with the compilers' messages at their lines, or its changes since the base.
 
+mod changes;
 mod file;
+mod message_rows;
 mod state;
 
 pub use state::{SourceFit, SourceMode, SourceState};

@@ -6,7 +6,7 @@ use super::kernel_snapshot::KernelSnapshot;
 use super::run_environment::RunEnvironment;
 use crate::device_lock::DeviceUse;
 use crate::outcome::Stop;
-use crate::problem::{self, BuildNeeds};
+use crate::problem::{self, BuildNeeds, Problem};
 use crate::worker::{ModuleId, Worker};
 use lab_device::Built;
 use lab_protocol::report::Writer;
@@ -36,15 +36,18 @@ impl CandidateBuild<'_, '_> {
         beside_incumbent(env, incumbent, out, || builder.candidate(snapshot, needs))
     }
 
-    /// Loads the copy of a source in Python into the candidate's worker, and writes `build_s:`.
+    /// Loads the copy of a source in Python into the candidate's worker, checks that it has the problem's functions, and writes
+    /// `build_s:`.
     pub fn load(
         self,
         snapshot: &KernelSnapshot,
+        problem: &dyn Problem,
         worker: &mut Worker,
         out: &mut Writer,
     ) -> Result<ModuleId, Stop> {
         let began = Instant::now();
         let loaded = beside_incumbent(self.env, self.incumbent, out, || worker.load(&snapshot.source()));
+        let loaded = loaded.and_then(|module| problem.require_entries(worker, module).map(|()| module));
         out.line("build_s", format_args!("{:.2}", began.elapsed().as_secs_f64()))?;
         loaded
     }

@@ -113,10 +113,11 @@ impl KernelBuilder<'_> {
         built.image.ok_or_else(|| Stop::Build("it does not build".into()))
     }
 
-    /// Builds a peer that is a second kernel.cu, with the candidate's options.
-    pub fn peer(&mut self, source: &Path, needs: &BuildNeeds) -> Result<Image, Stop> {
+    /// Builds a peer that is a second kernel.cu, with the candidate's options. `copy` is a copy of `source`, which is in the problem's
+    /// folder.
+    pub fn peer(&mut self, copy: PathBuf, source: &Path, needs: &BuildNeeds) -> Result<Image, Stop> {
         let shown_as = self.options.as_shown(&source.display().to_string());
-        let mut request = self.candidate_request(source.to_owned(), needs);
+        let mut request = self.candidate_request(copy, needs);
         let own_folder = source.parent().map(Path::to_owned);
         request.include_dirs = own_folder.into_iter().chain(self.options.include_dirs_of_problem()).collect();
         request.shown_as.clone_from(&shown_as);

@@ -4,6 +4,7 @@ use crate::options::JudgeOptions;
 use crate::outcome::Stop;
 use crate::process::private_folder::PrivateFolder;
 use lab_protocol::Language;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +15,7 @@ const MAX_BYTES: u64 = 8 << 20;
 pub struct KernelSnapshot {
     folder: PrivateFolder,
     /// The copy's name, which says its language.
-    name: &'static str,
+    name: OsString,
 }
 
 impl KernelSnapshot {
@@ -28,38 +29,42 @@ impl KernelSnapshot {
 
     /// [`KernelSnapshot::take`] for another file than the candidate.
     pub fn copy(kernel: &Path, shown_as: &str, parent: &Path) -> Result<Self, Stop> {
-        Self::copy_with(kernel, shown_as, parent, "")
+        Self::write(&read(kernel, shown_as)?, Language::of(kernel).kernel_name(), shown_as, parent)
     }
 
-    /// [`KernelSnapshot::copy`] with further lines behind the last one.
-    pub fn copy_with(kernel: &Path, shown_as: &str, parent: &Path, lines: &str) -> Result<Self, Stop> {
-        let unreadable = |e: io::Error| Stop::Build(format!("{shown_as} cannot be read: {e}"));
-        let meta = std::fs::metadata(kernel).map_err(unreadable)?;
-        if !meta.is_file() {
-            return Err(Stop::Build(format!("{shown_as} is not a file")));
-        }
-        if meta.len() > MAX_BYTES {
-            return Err(Stop::Build(format!(
-                "{shown_as} has {} bytes; a kernel has at most {MAX_BYTES}",
-                meta.len()
-            )));
-        }
-        let mut bytes = std::fs::read(kernel).map_err(unreadable)?;
-        if bytes.iter().all(u8::is_ascii_whitespace) {
-            return Err(Stop::Build(format!("{shown_as} is empty")));
-        }
-        bytes.extend_from_slice(lines.as_bytes());
+    /// Writes a source that was [`read`] into a new folder under `parent`. `name` is a file's name, and says the language.
+    pub fn write(bytes: &[u8], name: impl AsRef<OsStr>, shown_as: &str, parent: &Path) -> Result<Self, Stop> {
         let lab = |e: io::Error| {
             Stop::Lab(format!("the copy of {shown_as} in {} cannot be written: {e}", parent.display()))
         };
         let folder = PrivateFolder::new_in(parent).map_err(lab)?;
-        let name = Language::of(kernel).kernel_name();
-        std::fs::write(folder.path().join(name), bytes).map_err(lab)?;
+        let name = name.as_ref().to_owned();
+        std::fs::write(folder.path().join(&name), bytes).map_err(lab)?;
         Ok(KernelSnapshot { folder, name })
     }
 
     /// The file that is built, or executed if it is Python.
     pub fn source(&self) -> PathBuf {
-        self.folder.path().join(self.name)
+        self.folder.path().join(&self.name)
     }
+}
+
+/// The bytes of a source. Returns [`Stop::Build`] if it is missing, unreadable, empty or larger than 8 MiB.
+pub fn read(source: &Path, shown_as: &str) -> Result<Vec<u8>, Stop> {
+    let unreadable = |e: io::Error| Stop::Build(format!("{shown_as} cannot be read: {e}"));
+    let meta = std::fs::metadata(source).map_err(unreadable)?;
+    if !meta.is_file() {
+        return Err(Stop::Build(format!("{shown_as} is not a file")));
+    }
+    if meta.len() > MAX_BYTES {
+        return Err(Stop::Build(format!(
+            "{shown_as} has {} bytes; a kernel has at most {MAX_BYTES}",
+            meta.len()
+        )));
+    }
+    let bytes = std::fs::read(source).map_err(unreadable)?;
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Err(Stop::Build(format!("{shown_as} is empty")));
+    }
+    Ok(bytes)
 }

@@ -1,39 +1,81 @@
 //! The problem's peers: other implementations of it, each in a worker of its own, checked by the same gates and timed in turns
-//! with the candidate.
+//! with the candidate. [`files`] reads their files, [`prepared`] checks them.
 //!
 //! A peer that fails never counts against the candidate: its line says why there is no comparison. A candidate that fails in these
 //! turns has failed.
 
+mod captured;
+mod files;
+mod prepared;
+
+pub use files::PeerFiles;
+
 use super::incumbent::Incumbent;
 use super::kernel_builder::KernelBuilder;
-use super::kernel_snapshot::KernelSnapshot;
 use super::measuring::{self, Candidate};
-use super::processes::start_worker_quietly;
 use super::run_environment::RunEnvironment;
-use crate::compiler::SNAPSHOTS;
 use crate::device_lock::DeviceUse;
 use crate::outcome::{Correctness, Stop};
-use crate::problem::{self, PeerSpec, Problem, Timed, WorkerRole};
-use crate::sync::lock;
-use lab_device::Image;
-use lab_protocol::Language;
+use crate::problem::{self, LeftOut, PeerSpec, Problem, Timed, WorkerRole, WorkloadFigures};
+use captured::Captured;
 use lab_protocol::report::{Measure, Report, Writer};
 use lab_stats::abba::{AbbaBlock, Ratio};
-use std::io;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use prepared::PreparedPeer;
+use std::time::Instant;
 
 /// Blocks of turns on the cpu device. Its times say nothing about a GPU.
 const BLOCKS_ON_CPU: usize = 2;
 
 /// What a comparison came to.
 enum Compared {
-    /// The candidate's speed over the peer's, and what else its line says.
-    Ratio { whole: Measure, own_us: Option<f64>, launched_as: Option<String>, workloads: Vec<String> },
+    /// The candidate's speed over the peer's.
+    Ratio(Box<PeerFigures>),
     /// There is none, for this reason.
     Failed(String),
     /// A launch of the candidate was wrong. What was wrong is in these lines.
     CandidateFailed(String),
+}
+
+/// What the lines of a peer say.
+struct PeerFigures {
+    whole: Measure,
+    own_us: Option<f64>,
+    launched_as: Option<String>,
+    workloads: Vec<String>,
+    /// The workloads that the peer does not compute, of how many.
+    left_out: Vec<LeftOut>,
+    of: usize,
+}
+
+impl PeerFigures {
+    fn write(&self, name: &str, out: &mut Writer) -> Result<(), Stop> {
+        for workload in &self.workloads {
+            out.line("peer_workload", format_args!("{name} {workload}"))?;
+        }
+        for LeftOut { label, why } in &self.left_out {
+            out.line("peer_left_out", format_args!("{name} {label} why={}", in_a_word(why)))?;
+        }
+        let mut line = format!("{name} ratio={:.4}", self.whole.value);
+        if let (Some(low), Some(high)) = (self.whole.low, self.whole.high) {
+            line += &format!(" low={low:.4} high={high:.4}");
+        }
+        if let Some(own) = self.own_us {
+            line += &format!(" us={:.3} own_us={own:.3}", own * self.whole.value);
+        }
+        if let Some(how) = &self.launched_as {
+            line += &format!(" launched_as={how}");
+        }
+        if !self.left_out.is_empty() {
+            let compared = self.of.saturating_sub(self.left_out.len());
+            line += &format!(" workloads={compared} of={}", self.of);
+        }
+        Ok(out.line("peer", line)?)
+    }
+}
+
+/// The first line of a text, with `~` for blanks: a value of a result line.
+fn in_a_word(text: &str) -> String {
+    text.lines().next().unwrap_or_default().replace(' ', "~")
 }
 
 /// Times the candidate beside each peer, and writes their lines. Returns `Fail` if the candidate was wrong in one of these turns.
@@ -41,40 +83,26 @@ pub fn measure(
     env: &RunEnvironment,
     builder: &mut KernelBuilder,
     candidate: Candidate,
+    files: &PeerFiles,
     out: &mut Writer,
 ) -> Result<Correctness, Stop> {
     let Candidate { problem, worker, module, image } = candidate;
-    let peers = problem.peers().to_vec();
+    let (peers, began) = (problem.peers().to_vec(), Instant::now());
     for (number, peer) in (1..).zip(&peers) {
         out.progress(number, peers.len() as u64)?;
         let candidate = Candidate { problem: &mut *problem, worker: &mut *worker, module, image };
-        let name = &peer.name;
-        match compare(env, builder, candidate, peer, out)? {
-            Compared::Ratio { whole, own_us, launched_as, workloads } => {
-                for workload in workloads {
-                    out.line("peer_workload", format_args!("{name} {workload}"))?;
-                }
-                let mut line = format!("{name} ratio={:.4}", whole.value);
-                if let (Some(low), Some(high)) = (whole.low, whole.high) {
-                    line += &format!(" low={low:.4} high={high:.4}");
-                }
-                if let Some(own) = own_us {
-                    line += &format!(" us={:.3} own_us={own:.3}", own * whole.value);
-                }
-                if let Some(how) = launched_as {
-                    line += &format!(" launched_as={how}");
-                }
-                out.line("peer", line)?;
-            }
+        let (name, taken) = (&peer.name, began.elapsed());
+        let compared = match number > 1 && taken > 2 * env.options.peer_limit {
+            true => Compared::Failed(format!(
+                "there is no time for it: the peers before it took {} s",
+                taken.as_secs()
+            )),
+            false => compare(env, builder, candidate, (peer, files), out)?,
+        };
+        match compared {
+            Compared::Ratio(figures) => figures.write(name, out)?,
             Compared::Failed(why) => {
-                // A worker knows its source by the name of the copy.
-                let source = peer.source.display().to_string();
-                let why = match peer.language() {
-                    Language::Python => why.replace(Language::Python.kernel_name(), &source),
-                    Language::Cuda => why,
-                };
-                let why = why.lines().next().unwrap_or_default().replace(' ', "~");
-                out.line("peer", format_args!("{name} failed={why}"))?;
+                out.line("peer", format_args!("{name} failed={}", in_a_word(&why)))?;
             }
             Compared::CandidateFailed(lines) => {
                 for line in lines.lines() {
@@ -94,21 +122,46 @@ pub fn measure(
 fn compare(
     env: &RunEnvironment,
     builder: &mut KernelBuilder,
-    candidate: Candidate,
-    peer: &PeerSpec,
+    mut candidate: Candidate,
+    (spec, files): (&PeerSpec, &PeerFiles),
     out: &mut Writer,
 ) -> Result<Compared, Stop> {
-    let peer = match PreparedPeer::set_up(env, builder, &*candidate.problem, peer, out) {
-        Ok(Ok(prepared)) => prepared,
-        Ok(Err(why)) => return Ok(Compared::Failed(why)),
-        Err(stop) => return Ok(Compared::Failed(stop.to_string())),
+    let file = match files.of(spec) {
+        Ok(file) => file,
+        Err(why) => return Ok(Compared::Failed(why)),
     };
+    if let Some(changed) = files.changed() {
+        let why = format!("{changed} changed while the peers ran, and so nothing is compared with it");
+        return Ok(Compared::Failed(why));
+    }
+    let failed = |why: &str| Compared::Failed(prepared::with_place(why, spec, &file.text()));
+    let peer = match PreparedPeer::set_up(env, builder, &*candidate.problem, (spec, file), out) {
+        Ok(Ok(prepared)) => prepared,
+        Ok(Err(why)) => return Ok(failed(&why)),
+        Err(stop) => return Ok(failed(&stop.to_string())),
+    };
+    let PreparedPeer { ready, mut left_out, of } = peer;
+    for left in &mut left_out {
+        left.why = prepared::with_place(&left.why, spec, &file.text());
+    }
+    let mut part = None;
+    if !left_out.is_empty() {
+        let (log, mut lines) = Captured::new();
+        match without(env, builder, &mut candidate, &left_out, out, &mut lines)? {
+            Ok((problem, Correctness::Pass)) => part = Some(problem),
+            Ok((_, Correctness::Fail)) => return Ok(Compared::CandidateFailed(log.text())),
+            Err(why) => return Ok(Compared::Failed(why)),
+        }
+    }
+    let Candidate { problem, worker, module, image } = candidate;
+    let problem = part.as_deref_mut().unwrap_or(problem);
+    let candidate = Candidate { problem, worker, module, image };
     let _access = env.access.wait(DeviceUse::Measuring, out)?;
     let (log, mut lines) = Captured::new();
     let compared = if env.device.emulated {
-        env.with_context(builder, &mut lines, |cx| on_cpu(cx, candidate, peer.ready))?
+        env.with_context(builder, &mut lines, |cx| on_cpu(cx, candidate, ready))?
     } else {
-        let mut beside = Some(peer.ready);
+        let mut beside = Some(ready);
         let plan = &env.options.plan;
         let verdict = env.with_context(builder, &mut lines, |cx| {
             measuring::measure(cx, plan, candidate, &mut beside, &mut |_| Ok(false))
@@ -118,100 +171,36 @@ fn compare(
             Correctness::Pass => Some(of_report(&Report::read(&log.text()))),
         }
     };
-    Ok(compared.unwrap_or_else(|| Compared::CandidateFailed(log.text())))
+    Ok(match compared {
+        Some(Compared::Failed(why)) => failed(&why),
+        Some(Compared::Ratio(figures)) => Compared::Ratio(Box::new(PeerFigures { left_out, of, ..*figures })),
+        Some(compared) => compared,
+        None => Compared::CandidateFailed(log.text()),
+    })
 }
 
-/// A peer that gave right results, ready for its turns.
-struct PreparedPeer {
-    ready: Incumbent,
-}
-
-impl PreparedPeer {
-    /// Builds the peer, checks it by the problem's gates and sets it up. `Ok(Err(why))` if its results are wrong.
-    fn set_up(
-        env: &RunEnvironment,
-        builder: &mut KernelBuilder,
-        of: &dyn Problem,
-        peer: &PeerSpec,
-        out: &mut Writer,
-    ) -> Result<Result<Self, String>, Stop> {
-        let language = peer.language();
-        if language == Language::Python && !env.options.trusted {
-            return Ok(Err("it is written in Python, and this folder is not trusted".into()));
-        }
-        let starting = start_worker_quietly(env.options, language, env.target)?;
-        let source = PeerSource::of(env, builder, of, peer)?;
-        let mut worker = starting.ready()?;
-        let module = worker.load(&source.path())?;
-        if !source.call.is_empty() {
-            out.line("peer_call", format_args!("{} {}", peer.name, source.call))?;
-        }
-        let mut problem = problem::open(&env.options.folder)?;
-        problem.use_workloads(env.options.when);
-        problem.use_graph(peer.graph);
-        let _access = env.access.wait(DeviceUse::Launching, out)?;
-        let (log, mut lines) = Captured::new();
-        let verdict = env.with_context(builder, &mut lines, |cx| {
-            problem.prepare(cx, &mut worker)?;
-            problem.verify(cx, &mut worker, module)
-        })?;
-        if verdict == Correctness::Fail {
-            let report = Report::read(&log.text());
-            let gate = report.failing_gate().map(|gate| format!("{} is {:e}", gate.name, gate.value));
-            let what = report.value("first_failure").map(str::to_owned).or(gate);
-            return Ok(Err(format!("its results are wrong: {}", what.unwrap_or_default())));
-        }
-        let timed = env.with_context(builder, &mut lines, |cx| {
-            problem.set_up(cx, &mut worker, module, WorkerRole::Incumbent)
-        })?;
-        let versions = worker.versions()?;
-        if !versions.is_empty() {
-            let words: Vec<String> =
-                versions.iter().map(|(package, version)| format!("{package}={version}")).collect();
-            out.line("peer_versions", format_args!("{} {}", peer.name, words.join(" ")))?;
-        }
-        let mut ready = Incumbent::new(worker, timed);
-        Ok(ready.turn(0).map(|_| PreparedPeer { ready }))
-    }
-}
-
-/// What a peer's worker loads.
-struct PeerSource {
-    loaded: Loaded,
-    /// What its source says about the function; empty of a kernel.cu.
-    call: String,
-}
-
-enum Loaded {
-    Image(Image),
-    Copy(KernelSnapshot),
-}
-
-impl PeerSource {
-    /// Builds a kernel.cu, or copies a Python file and gives its function the names of the problem's entries.
-    fn of(
-        env: &RunEnvironment,
-        builder: &mut KernelBuilder,
-        of: &dyn Problem,
-        peer: &PeerSpec,
-    ) -> Result<Self, Stop> {
-        let source = env.options.folder.join(&peer.source);
-        let Some(function) = &peer.function else {
-            let image = builder.peer(&source, &of.build_needs(env.device))?;
-            return Ok(PeerSource { loaded: Loaded::Image(image), call: String::new() });
-        };
-        let shown_as = peer.source.display().to_string();
-        let names: String = of.entries().iter().map(|entry| format!("\n{entry} = {function}\n")).collect();
-        let copy = KernelSnapshot::copy_with(&source, &shown_as, &env.cache_dir.join(SNAPSHOTS), &names)?;
-        let text = std::fs::read_to_string(copy.source()).unwrap_or_default();
-        Ok(PeerSource { call: peer.call(&text), loaded: Loaded::Copy(copy) })
-    }
-
-    fn path(&self) -> PathBuf {
-        match &self.loaded {
-            Loaded::Image(image) => image.path.clone(),
-            Loaded::Copy(copy) => copy.source(),
-        }
+/// The problem without these workloads, which the candidate has passed. `Err(why)` where the lab has no place for its buffers beside
+/// those of all workloads.
+fn without(
+    env: &RunEnvironment,
+    builder: &mut KernelBuilder,
+    candidate: &mut Candidate,
+    left_out: &[LeftOut],
+    out: &mut Writer,
+    lines: &mut Writer,
+) -> Result<Result<(Box<dyn Problem>, Correctness), String>, Stop> {
+    let mut problem = problem::open(&env.options.folder)?;
+    problem.use_workloads(env.options.when);
+    problem.leave_out(&prepared::labels(left_out));
+    let _access = env.access.wait(DeviceUse::Launching, out)?;
+    let verdict = env.with_context(builder, lines, |cx| {
+        problem.prepare(cx, candidate.worker)?;
+        problem.verify(cx, candidate.worker, candidate.module)
+    });
+    match verdict {
+        Ok(verdict) => Ok(Ok((problem, verdict))),
+        Err(Stop::Lab(why) | Stop::Problem(why)) => Ok(Err(why)),
+        Err(stop) => Err(stop),
     }
 }
 
@@ -230,12 +219,14 @@ fn of_report(report: &Report) -> Compared {
             ends.map_or_else(String::new, |(low, high)| format!(" ratio_low={low:.4} ratio_high={high:.4}"));
         Some(format!("{}{us} ratio={:.4}{ends}", workload.name, ratio.value))
     });
-    Compared::Ratio {
+    Compared::Ratio(Box::new(PeerFigures {
         whole: comparison.ratio,
         own_us: report.number("kernel_us").filter(|us| us.is_finite()),
         launched_as: report.value("launched_as").map(str::to_owned),
         workloads: workloads.collect(),
-    }
+        left_out: Vec::new(),
+        of: 0,
+    }))
 }
 
 /// A few turns of both on the emulated device. `None` if the candidate was wrong.
@@ -248,7 +239,7 @@ fn on_cpu(
     let mut own = problem.set_up(cx, worker, module, WorkerRole::Verified)?;
     let mut inputs = own.inputs();
     let mut blocks = Vec::new();
-    let mut turns = Vec::new();
+    let (mut turns, mut of_each) = (Vec::new(), Vec::new());
     for _ in 0..BLOCKS_ON_CPU {
         let (Some(first), Some(second)) = (inputs.next(), inputs.next()) else { break };
         let before = peer.turn(first);
@@ -263,6 +254,7 @@ fn on_cpu(
             (Ok(before), Ok(after)) => (before, after),
             (Err(why), _) | (_, Err(why)) => return Ok(Some(Compared::Failed(why))),
         };
+        of_each.push([before.clone(), after.clone()]);
         let whole = |turn: &[f64]| own.seconds_of_turn(turn).unwrap_or(f64::NAN);
         blocks.push(AbbaBlock { a: [whole(&before), whole(&after)], b: between });
     }
@@ -272,10 +264,33 @@ fn on_cpu(
     Ok(Some(match Ratio::of_blocks(&blocks) {
         Some(ratio) => {
             let whole = Measure { value: ratio.value(), low: None, high: None };
-            Compared::Ratio { whole, own_us: own_us(&*own, &turns), launched_as: None, workloads: Vec::new() }
+            Compared::Ratio(Box::new(PeerFigures {
+                whole,
+                own_us: own_us(&*own, &turns),
+                launched_as: None,
+                workloads: of_workloads(&*own, &turns, &of_each),
+                left_out: Vec::new(),
+                of: 0,
+            }))
         }
         None => Compared::Failed("the problem has too few inputs for its turns".into()),
     }))
+}
+
+/// The ratio of each of several workloads, over the turns of both. `of_peer` has two turns for each two of the candidate.
+fn of_workloads(own: &dyn Timed, turns: &[Vec<f64>], of_peer: &[[Vec<f64>; 2]]) -> Vec<String> {
+    let named = own.workloads(turns);
+    if named.len() < 2 {
+        return Vec::new();
+    }
+    let of = |(at, workload): (usize, WorkloadFigures)| {
+        let at = |turn: &[f64]| turn.get(at).copied().unwrap_or(f64::NAN);
+        let pairs = of_peer.iter().zip(turns.chunks_exact(2));
+        let blocks = pairs.map(|(a, b)| AbbaBlock { a: [at(&a[0]), at(&a[1])], b: [at(&b[0]), at(&b[1])] });
+        let ratio = Ratio::of_blocks(&blocks.collect::<Vec<_>>())?.value();
+        Some(format!("{} us={:.3} ratio={ratio:.4}", workload.label, workload.seconds.median * 1e6 * ratio))
+    };
+    named.into_iter().enumerate().filter_map(of).collect()
 }
 
 /// Microseconds that stand for a launch of a turn.
@@ -283,30 +298,4 @@ fn own_us(timed: &dyn Timed, turns: &[Vec<f64>]) -> Option<f64> {
     let mut seconds: Vec<f64> = turns.iter().filter_map(|turn| timed.seconds_of_turn(turn)).collect();
     seconds.sort_by(f64::total_cmp);
     seconds.get(seconds.len() / 2).map(|seconds| seconds * 1e6)
-}
-
-/// Lines that are read here, and not written into run.log.
-#[derive(Clone, Default)]
-struct Captured(Arc<Mutex<Vec<u8>>>);
-
-impl Captured {
-    fn new() -> (Captured, Writer) {
-        let log = Captured::default();
-        (log.clone(), Writer::new(log))
-    }
-
-    fn text(&self) -> String {
-        String::from_utf8_lossy(&lock(&self.0)).into_owned()
-    }
-}
-
-impl io::Write for Captured {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        lock(&self.0).extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }

@@ -57,9 +57,17 @@ fn try_probe_ahead(
     start: &mut StartSignal,
 ) -> Result<Result<Option<DeviceFigures>, String>, Stop> {
     let Some(_access) = env.access.try_get(DeviceUse::Measuring)? else { return Ok(Ok(None)) };
+    // The probe is compiled, also where the kernel and its reference are Python.
+    let is_only_for_probe = builder.compiler.is_none();
+    if is_only_for_probe {
+        builder.compiler = Some(start_compiler(env.options, env.target, env.sink)?);
+    }
     let mut worker = start_worker(env.options, Language::Cuda, env.target, env.sink)?.ready()?;
     env.telemetry.start();
     let figures = build_and_measure(builder, &mut worker, env.cache_dir, &mut || start.received());
+    if is_only_for_probe {
+        builder.compiler = None;
+    }
     let disturbed = disturbances(&env.telemetry);
     let Some(figures) = figures? else { return Ok(Ok(None)) };
     if !disturbed.is_empty() {

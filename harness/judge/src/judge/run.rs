@@ -12,7 +12,7 @@ use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
 use super::launch_lines::write_launches;
 use super::measuring::{self, Candidate};
-use super::peers;
+use super::peers::{self, PeerFiles};
 use super::probing;
 use super::processes::{arch, auto_caveat, cache_dir, sandbox_of, start_compiler, start_worker};
 use super::race_check::RaceCheck;
@@ -116,8 +116,7 @@ pub fn run(
                 incumbent = incumbent_state.set_up(&env, problem, &mut builder, &needs, out);
             }
         }
-        // The probe is compiled.
-        if env.figures.is_none() && builder.compiler.is_some() {
+        if env.figures.is_none() {
             env.figures = probing::probe_ahead(&env, &mut builder, out, start)?;
         }
         env.prepare_held_out(problem, &mut builder, out, start)?;
@@ -132,9 +131,10 @@ pub fn run(
         out.stage(Stage::Build)?;
     }
     let snapshot = Arc::new(KernelSnapshot::take(options, &cache_dir.join(SNAPSHOTS))?);
+    let peer_files = options.peers.then(|| PeerFiles::read(&options.folder, problem.peers()));
     let race_check = race_check.map(|check| check.start(snapshot.clone())).transpose()?;
     let candidate = CandidateBuild { env: &env, builder: &mut builder, incumbent: &mut incumbent };
-    let (image, loaded) = match language {
+    let (image, module) = match language {
         Language::Cuda => {
             let built = candidate.build(&snapshot, &needs, out)?;
             if built.image.is_none() && fails_in_problem_header(&built.log) && !on_standby {
@@ -146,18 +146,19 @@ pub fn run(
             }
             let image = builder.write_build(built, out)?;
             KernelBuilder::write_image(&image, out)?;
-            (image.path, None)
+            let module = worker.load(&image.path)?;
+            problem.require_entries(&mut worker, module)?;
+            (image.path, module)
         }
         Language::Python => {
-            let module = candidate.load(&snapshot, &mut worker, out)?;
-            (snapshot.source(), Some(module))
+            let module = candidate.load(&snapshot, problem, &mut worker, out)?;
+            (snapshot.source(), module)
         }
     };
     if !on_standby {
         env.prepare(problem, &mut builder, out, &mut worker)?;
     }
     out.stage(Stage::Verify)?;
-    let module = loaded.map_or_else(|| worker.load(&image), Ok)?;
     let mut verdict = env.verify(problem, &mut builder, out, &mut worker, module)?;
     if let Some(JudgedWorkloads { judged, of, when }) = problem.judged_workloads() {
         out.line("workloads", format_args!("{judged} of={of} when={when}"))?;
@@ -190,7 +191,7 @@ pub fn run(
         let candidate = Candidate { problem, worker: &mut worker, module, image: &image };
         let verdict = env.measure_by(asked, candidate, &mut builder, out)?;
         let candidate = Candidate { problem, worker: &mut worker, module, image: &image };
-        return env.beside_peers(verdict, candidate, &mut builder, out);
+        return env.beside_peers(verdict, candidate, peer_files.as_ref(), &mut builder, out);
     }
     if incumbent.is_none() {
         let _access = env.access.wait(DeviceUse::Launching, out)?;
@@ -203,7 +204,7 @@ pub fn run(
     let verdict = env.measure(candidate, &mut builder, out, &mut incumbent)?;
     drop(incumbent);
     let candidate = Candidate { problem, worker: &mut worker, module, image: &image };
-    env.beside_peers(verdict, candidate, &mut builder, out)
+    env.beside_peers(verdict, candidate, peer_files.as_ref(), &mut builder, out)
 }
 
 /// Whether the compiler found an error in the header that the judge made of problem.toml.
@@ -314,13 +315,14 @@ impl RunEnvironment<'_> {
         &self,
         verdict: Correctness,
         candidate: Candidate,
+        files: Option<&PeerFiles>,
         builder: &mut KernelBuilder,
         out: &mut Writer,
     ) -> Result<Correctness, Stop> {
-        if verdict == Correctness::Fail || !self.options.peers {
-            return Ok(verdict);
+        match (verdict, files) {
+            (Correctness::Pass, Some(files)) => peers::measure(self, builder, candidate, files, out),
+            (verdict, _) => Ok(verdict),
         }
-        peers::measure(self, builder, candidate, out)
     }
 
     /// Measures the candidate alone, by the discipline of `lab bench`.

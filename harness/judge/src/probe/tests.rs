@@ -22,7 +22,7 @@ fn worker() -> (Worker, ModuleId, tempfile::TempDir) {
         sanitizer: None,
         problem_header: HEADER.into(),
         arch: String::new(),
-        cache_dir: folder.path().join("cache"),
+        cache_dir: crate::testing::headers::beside(),
     };
     let built = builder(Target::Cpu).unwrap().build(&request).unwrap();
     let image = built.image.unwrap_or_else(|| panic!("{}", built.log));

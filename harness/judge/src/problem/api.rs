@@ -1,5 +1,6 @@
 //! What the judge asks of a problem: [`Problem`] up to the gates, [`Timed`] for the timed launches.
 
+use super::peer::PeerSpec;
 use crate::measure::{TimingSummary, geometric_mean};
 use crate::outcome::{Correctness, Stop};
 use crate::probe::DeviceFigures;
@@ -9,7 +10,7 @@ use lab_device::DeviceInfo;
 use lab_protocol::report::{JudgedWorkloads, Measure, Writer};
 use lab_protocol::{Language, When};
 use lab_stats::aggregate::Aggregate;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What a problem needs of the build.
 #[derive(Clone, Debug, Default)]
@@ -66,9 +67,26 @@ pub trait Problem {
     fn peers(&self) -> &[PeerSpec] {
         &[]
     }
-    /// The names of the kernels that a source must have.
-    fn entries(&self) -> Vec<String> {
+    /// Its workloads, each in each of its types.
+    fn cases(&self) -> Vec<ProblemCase> {
         Vec::new()
+    }
+    /// Leaves out the workloads with these labels, as if problem.toml did not have them. Called before [`Problem::prepare`].
+    fn leave_out(&mut self, _labels: &[String]) {}
+    /// Launches each workload once, without looking at the results, and returns those whose launch failed. Ends with a failure after
+    /// which the worker is not what it was. Called after [`Problem::prepare`].
+    fn launch_each(
+        &mut self,
+        _cx: &mut ProblemContext,
+        _worker: &mut Worker,
+        _module: ModuleId,
+    ) -> Result<Vec<LeftOut>, Stop> {
+        Ok(Vec::new())
+    }
+    /// Returns [`Stop::Build`] if a loaded source lacks one of [`Problem::entries`], or has it with other parameters where that is
+    /// known before a launch.
+    fn require_entries(&self, _worker: &mut Worker, _module: ModuleId) -> Result<(), Stop> {
+        Ok(())
     }
     /// Makes the timed launches run as one CUDA graph, or one after the other. Called before every method that times.
     fn use_graph(&mut self, _graph: bool) {}
@@ -165,54 +183,20 @@ pub trait Problem {
     ) -> Result<(), Stop>;
 }
 
-/// Another implementation of a problem: a function of a Python file, or a second kernel.cu.
+/// A workload in one of its types.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PeerSpec {
-    /// As problem.toml names it; without blanks.
-    pub name: String,
-    /// The file, relative to the problem's folder.
-    pub source: PathBuf,
-    /// The function of a Python file; `None` of a kernel.cu, which has the problem's entries.
-    pub function: Option<String>,
-    /// Whether its timed launches run as one CUDA graph, where the device has graphs.
-    pub graph: bool,
+pub struct ProblemCase {
+    /// As in `rows=3 cols=257 T=f16`.
+    pub label: String,
+    /// It is checked and never timed.
+    pub is_held_out: bool,
 }
 
-impl PeerSpec {
-    /// The language of its source.
-    pub fn language(&self) -> Language {
-        Language::of(&self.source)
-    }
-
-    /// What its source says about the function, in one line; empty of a kernel.cu. A function of one statement is that
-    /// statement.
-    pub fn call(&self, source: &str) -> String {
-        let Some(function) = &self.function else { return String::new() };
-        let head = format!("def {function}(");
-        let mut lines = source.lines().skip_while(|line| !line.starts_with(&head)).peekable();
-        // A body on the line of the head.
-        if let Some((_, body)) = lines.peek().and_then(|line| line.split_once("): "))
-            && !body.trim_start().starts_with('#')
-        {
-            return body.trim().to_owned();
-        }
-        // The head may go on over several lines, up to the colon that ends it.
-        let ends_head = |line: &&str| !line.split('#').next().unwrap_or_default().trim_end().ends_with(':');
-        let mut rest = lines.by_ref().skip_while(ends_head);
-        rest.next();
-        let inside = |line: &&str| line.is_empty() || line.starts_with([' ', '\t']);
-        let body: Vec<&str> =
-            rest.take_while(inside).map(str::trim).filter(|line| !line.is_empty()).collect();
-        let mut body = body.join("\n");
-        for quote in ["\"\"\"", "'''"] {
-            let documented = body.strip_prefix(quote).and_then(|rest| rest.split_once(quote));
-            if let Some((_, code)) = documented {
-                body = code.trim_start().to_owned();
-            }
-        }
-        let said = body.lines().map(str::trim).filter(|line| !line.starts_with('#'));
-        said.collect::<Vec<_>>().join("; ")
-    }
+/// A workload that an implementation does not compute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    pub label: String,
+    pub why: String,
 }
 
 /// What a run does with the stock of sealed inputs.

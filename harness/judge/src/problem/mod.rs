@@ -6,13 +6,15 @@
 
 mod api;
 mod key_error;
+mod peer;
 pub mod tensor;
 pub mod wavegru;
 
 pub use api::{
-    BuildNeeds, CHECKED_LAUNCHES, HeldOutUse, PeerSpec, Problem, ProblemContext, StockUse, Timed, WorkerFor,
-    WorkerRole, WorkloadFigures, in_digits,
+    BuildNeeds, CHECKED_LAUNCHES, HeldOutUse, LeftOut, Problem, ProblemCase, ProblemContext, StockUse, Timed,
+    WorkerFor, WorkerRole, WorkloadFigures, in_digits,
 };
+pub use peer::PeerSpec;
 
 use crate::outcome::Stop;
 use key_error::{KeyError, toml_error};

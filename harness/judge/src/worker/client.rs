@@ -2,8 +2,8 @@
 
 use super::images::Images;
 use super::link::{Link, Operation};
-use super::messages::{WorkerReply, WorkerRequest, missing_function, missing_text};
-use super::{Breach, BufferId, Launch, Launched, ModuleId, Replayed};
+use super::messages::{WorkerReply, WorkerRequest, missing_text};
+use super::{Breach, BufferId, Launch, LaunchParameter, Launched, ModuleId, Replayed};
 use crate::outcome::Stop;
 use crate::process::child::Child;
 use lab_device::sandbox::SandboxState;
@@ -11,7 +11,7 @@ use lab_device::{DeviceInfo, POISONS, Submission};
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What a worker says of its device.
 pub(super) struct Opened {
@@ -73,6 +73,11 @@ impl Worker {
         }
     }
 
+    /// Gives the worker so long for all calls from now on together. `None` takes the limit back.
+    pub fn limit_altogether(&mut self, limit: Option<Duration>) {
+        self.link.deadline = limit.map(|limit| (Instant::now() + limit, limit));
+    }
+
     /// The device.
     pub fn info(&self) -> &DeviceInfo {
         &self.info
@@ -81,6 +86,11 @@ impl Worker {
     /// Whether its kernels are Python, which may keep what they compute anywhere in its process.
     pub fn is_python(&self) -> bool {
         self.link.python.is_some()
+    }
+
+    /// Whether launches follow the order of blocks and threads that they ask for: not on a GPU, and not in Python, which has neither.
+    pub fn orders_threads(&self) -> bool {
+        self.info.emulated && self.link.python.is_none()
     }
 
     /// What holds the worker back; `None` if it is a thread of this process.
@@ -100,11 +110,17 @@ impl Worker {
 
     /// Loads an image, or a source if the worker is a Python process. Returns [`Stop::Build`] if the source cannot be executed.
     pub fn load(&mut self, image: &Path) -> Result<ModuleId, Stop> {
+        self.load_with(image, &[])
+    }
+
+    /// [`Worker::load`] of a source in Python whose functions have other names than the entries: pairs of an entry and its function.
+    pub fn load_with(&mut self, image: &Path, functions: &[(String, String)]) -> Result<ModuleId, Stop> {
         let image = match &mut self.images {
             Some(images) => images.add(image)?,
             None => image.to_owned(),
         };
-        match self.link.call(&WorkerRequest::Load { image }, Operation::Load, &[], 0)?.0 {
+        let request = WorkerRequest::Load { image, functions: functions.to_vec() };
+        match self.link.call(&request, Operation::Load, &[], 0)?.0 {
             WorkerReply::Module(module) => Ok(module),
             _ => Err(self.link.invalid_answer("no module")),
         }
@@ -117,20 +133,30 @@ impl Worker {
 
     /// Returns whether the module has this kernel and its launch statement, or this function.
     pub fn has_entry(&mut self, module: ModuleId, entry: &str) -> Result<bool, Stop> {
-        Ok(self.missing_entry(module, entry)?.is_none())
+        Ok(self.missing_entry(module, entry, Vec::new())?.is_none())
     }
 
-    /// Returns [`Stop::Build`] with what the source must contain, if the module lacks this kernel or its launch statement.
-    pub fn require_entry(&mut self, module: ModuleId, entry: &str) -> Result<(), Stop> {
-        match self.missing_entry(module, entry)? {
+    /// Returns [`Stop::Build`] with what the source must contain, if the module lacks this kernel or its launch statement; or this
+    /// function, with parameters that a launch can give it.
+    pub fn require_entry(
+        &mut self,
+        module: ModuleId,
+        entry: &str,
+        parameters: Vec<LaunchParameter>,
+    ) -> Result<(), Stop> {
+        match self.missing_entry(module, entry, parameters)? {
             None => Ok(()),
-            Some(_) if self.link.python.is_some() => Err(Stop::Build(missing_function(entry))),
             Some(missing) => Err(Stop::Build(missing_text(entry, &missing))),
         }
     }
 
-    fn missing_entry(&mut self, module: ModuleId, entry: &str) -> Result<Option<String>, Stop> {
-        match self.request(&WorkerRequest::MissingEntry { module, entry: entry.to_owned() })? {
+    fn missing_entry(
+        &mut self,
+        module: ModuleId,
+        entry: &str,
+        parameters: Vec<LaunchParameter>,
+    ) -> Result<Option<String>, Stop> {
+        match self.request(&WorkerRequest::MissingEntry { module, entry: entry.to_owned(), parameters })? {
             WorkerReply::MissingEntry(missing) => Ok(missing),
             _ => Err(self.link.invalid_answer("nothing about an entry")),
         }

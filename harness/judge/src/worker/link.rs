@@ -8,7 +8,7 @@ use crate::outcome::Stop;
 use crate::process::framing::FrameError;
 use crate::process::rpc::Connection;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Limit for everything but a launch: opening the device, copying, comparing. A kernel cannot make these slow.
 const OWN_WORK: Duration = Duration::from_secs(60);
@@ -31,6 +31,8 @@ pub struct Link {
     pub connection: Connection,
     /// The limit for a launch.
     pub time_limit: Duration,
+    /// When the worker must have answered everything, if there is such a time, and how long it had.
+    pub deadline: Option<(Instant, Duration)>,
     /// A tool in the worker may have threads and processes of its own.
     pub under_tool: bool,
     /// The worker's process on the cpu device, where a kernel may start threads and processes.
@@ -75,11 +77,13 @@ impl Link {
 
     /// Python imports packages where the lab's own worker has nothing to do.
     fn limit(&self, operation: Operation) -> Duration {
-        match (operation, &self.python) {
+        let left = self.deadline.map(|(deadline, _)| deadline.saturating_duration_since(Instant::now()));
+        let limit = match (operation, &self.python) {
             (Operation::Launch | Operation::Statement(_), _) => self.time_limit,
             (Operation::Open | Operation::Load, Some(python)) => python.load_limit,
             (Operation::Open | Operation::Load | Operation::Own, _) => OWN_WORK,
-        }
+        };
+        left.map_or(limit, |left| left.min(limit))
     }
 
     /// The failure that a worker answered. Python says what it lacks, and the judge adds which Python that is.
@@ -128,6 +132,12 @@ impl Link {
     }
 
     fn timed_out(&self, operation: Operation) -> Stop {
+        if let Some((_, whole)) = self.deadline.filter(|(deadline, _)| *deadline <= Instant::now()) {
+            let whole = seconds(whole);
+            return Stop::Crash(format!(
+                "it took longer than {whole} altogether: it hangs, or is far too slow"
+            ));
+        }
         let limit = seconds(self.limit(operation));
         match (operation, &self.python) {
             (Operation::Launch, _) => {

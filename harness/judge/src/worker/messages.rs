@@ -1,6 +1,6 @@
 //! What the judge asks of a worker, and what a worker answers.
 
-use super::{Breach, BufferId, Launch, Launched, ModuleId};
+use super::{Breach, BufferId, Launch, LaunchParameter, Launched, ModuleId};
 use crate::outcome::Stop;
 use lab_device::sandbox::{FileAccess, SandboxState};
 use lab_device::{DeviceError, DeviceInfo, Submission};
@@ -23,14 +23,20 @@ pub enum WorkerRequest {
     /// [`Memory::under_tool`](super::memory::Memory::under_tool). `sandbox` confines the worker once the device is open;
     /// `None` is for a worker on a thread of the judge.
     Open { target: Target, parent: Option<i32>, under_tool: bool, sandbox: Option<SandboxRequest> },
-    /// Loads an image.
-    Load { image: PathBuf },
+    /// Loads an image, or a source of a worker that is Python.
+    Load {
+        image: PathBuf,
+        /// Pairs of an entry and the function of the source that it calls, where their names differ.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        functions: Vec<(String, String)>,
+    },
     /// Loads a module anew.
     Reload { module: ModuleId },
     /// Runs the launch statement of a launch that follows, which then needs to run none. A failure is the statement's.
     State(Launch),
-    /// Asks for the name that a module lacks to launch `entry`.
-    MissingEntry { module: ModuleId, entry: String },
+    /// Asks for the name that a module lacks to launch `entry`. A function in Python must also take these parameters, if any are
+    /// given: else the failure says at which line it does not.
+    MissingEntry { module: ModuleId, entry: String, parameters: Vec<LaunchParameter> },
     /// Allocates a buffer of so many bytes.
     Allocate { name: String, bytes: usize },
     /// Writes the body into a buffer.
@@ -134,12 +140,4 @@ pub fn missing_text(entry: &str, missing: &str) -> String {
             "there is no launch statement for {entry}: the source must contain LAB_LAUNCH({entry}) {{ … }}"
         )
     }
-}
-
-/// The error text for a Python source that lacks the function `entry`.
-pub fn missing_function(entry: &str) -> String {
-    format!(
-        "there is no function {entry}: the source must define `def {entry}(…):` with the names of problem.toml as its parameters; it \
-         writes into its outputs and returns None"
-    )
 }

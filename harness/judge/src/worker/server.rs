@@ -97,12 +97,12 @@ impl OpenDevice {
             WorkerRequest::Open { .. } => {
                 return Err(WorkerFailure::Lab("the device is open already".into()));
             }
-            WorkerRequest::Load { image } => WorkerReply::Module(launching.load(device, image)?),
+            WorkerRequest::Load { image, .. } => WorkerReply::Module(launching.load(device, image)?),
             WorkerRequest::Reload { module } => {
                 launching.reload(device, module)?;
                 WorkerReply::Done
             }
-            WorkerRequest::MissingEntry { module, entry } => {
+            WorkerRequest::MissingEntry { module, entry, parameters: _ } => {
                 WorkerReply::MissingEntry(launching.missing(device, module, &entry)?)
             }
             WorkerRequest::Allocate { name, bytes } => {

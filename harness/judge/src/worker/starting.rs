@@ -127,7 +127,15 @@ impl Worker {
         // Under a tool the parent may be the tool.
         let parent = child.as_ref().filter(|_| !under_tool).map(|_| std::process::id() as i32);
         let connection = Connection::new(stream, child);
-        let mut link = Link { connection, time_limit, under_tool, tasks: None, python: None, folder: None };
+        let mut link = Link {
+            connection,
+            time_limit,
+            deadline: None,
+            under_tool,
+            tasks: None,
+            python: None,
+            folder: None,
+        };
         let open = WorkerRequest::Open { target, parent, under_tool, sandbox };
         let asked = link.ask(&open, Operation::Open, &[]);
         StartingWorker { link, asked, images: None }
@@ -142,7 +150,15 @@ impl Worker {
         let Started { child, stream, is_child } = started;
         let connection = Connection::new(stream, Some(child));
         let python = Some(interpreter.clone());
-        let mut link = Link { connection, time_limit, under_tool: false, tasks: None, python, folder: None };
+        let mut link = Link {
+            connection,
+            time_limit,
+            deadline: None,
+            under_tool: false,
+            tasks: None,
+            python,
+            folder: None,
+        };
         let parent = is_child.then_some(std::process::id() as i32);
         let open = WorkerRequest::Open { target, parent, under_tool: false, sandbox: None };
         let asked = link.ask(&open, Operation::Open, &[]);

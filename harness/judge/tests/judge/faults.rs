@@ -213,8 +213,7 @@ impl Endless {
 fn judge_process() {
     if support::plays("judge_process") {
         let folder = std::env::var_os("LAB_TEST_FOLDER").unwrap();
-        let mut options = JudgeOptions { shown_as: None, ..support::options(folder.as_ref()) };
-        options.cache_dir = std::env::var_os("LAB_TEST_CACHE").map(PathBuf::from).or(options.cache_dir);
+        let options = JudgeOptions { shown_as: None, ..support::options(folder.as_ref()) };
         let _ = lab_judge::judge::main(options, std::env::var_os("LAB_TEST_STANDBY").is_some());
     }
 }
@@ -228,6 +227,7 @@ fn judge_command(folder: &Folder, compiler: Option<&std::path::Path>) -> Command
     program.args[0] = "faults::judge_process".into();
     let mut command = Command::new(program.path);
     command.args(program.args).env("LAB_TEST_FOLDER", folder.path()).stdout(Stdio::piped());
+    command.env(support::CACHE_VARIABLE, support::cache());
     if let Some(compiler) = compiler {
         command.env("CXX", compiler);
     }
@@ -259,7 +259,6 @@ fn a_judge_on_standby_whose_children_were_killed_starts_others() {
     // The reference's image is in the cache, so nothing asks the compiler before the start signal.
     folder.judge().expect(Exit::Passed);
     let mut command = judge_command(&folder, None);
-    command.env("LAB_TEST_CACHE", support::cache());
     let mut judge = command.env("LAB_TEST_STANDBY", "1").stdin(Stdio::piped()).spawn().unwrap();
     let children = || -> Vec<i32> {
         let tasks = std::fs::read_dir(format!("/proc/{}/task", judge.id())).unwrap().flatten();
@@ -273,6 +272,7 @@ fn a_judge_on_standby_whose_children_were_killed_starts_others() {
     // The compiler, the worker, the race detector's compiler, and the reference's worker, which is the only one at work now.
     while children().len() < 4 {
         assert!(started.elapsed() < WATCHDOG, "it does not get ready");
+        // They are to be seen while the reference's worker is at work, which takes no longer than a sleep.
         std::thread::yield_now();
     }
     for pid in children().into_iter().take(2) {

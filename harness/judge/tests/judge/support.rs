@@ -1,8 +1,12 @@
 //! Running the judge on a problem folder made for the test.
 
+#[path = "../../../device/tests/support/headers.rs"]
+mod headers;
+
 use lab_judge::JudgeOptions;
 use lab_judge::judge::judge;
 use lab_judge::process::child::Program;
+use lab_judge::process::private_folder::PrivateFolder;
 use lab_judge::{compiler, worker};
 use lab_protocol::Exit;
 use lab_protocol::Target;
@@ -10,7 +14,7 @@ use lab_protocol::report::Report;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 /// This test binary also serves as the judge's children: it is started again to run one "test" alone. The `--skip`
@@ -133,11 +137,18 @@ pub fn options(folder: &Path) -> JudgeOptions {
     }
 }
 
-/// One cache for all tests of this run, so that the headers are precompiled once.
+/// The variable that gives a judge in a process of its own the cache of the test that started it.
+pub const CACHE_VARIABLE: &str = "LAB_TEST_CACHE";
+
+/// One cache for all tests of this run. It begins with the shared headers and nothing else: a test never sees what an earlier build
+/// of the judge computed. The next run removes it.
 pub fn cache() -> PathBuf {
-    static CACHE: std::sync::LazyLock<tempfile::TempDir> =
-        std::sync::LazyLock::new(|| tempfile::tempdir().unwrap());
-    CACHE.path().to_owned()
+    static CACHE: LazyLock<PrivateFolder> = LazyLock::new(|| {
+        let cache = PrivateFolder::new_in(&headers::beside().join("judge")).unwrap();
+        headers::share_with(cache.path());
+        cache
+    });
+    std::env::var_os(CACHE_VARIABLE).map_or_else(|| CACHE.path().to_owned(), PathBuf::from)
 }
 
 pub fn run(options: JudgeOptions) -> Judged {

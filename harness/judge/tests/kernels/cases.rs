@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// A kernel, and how it must be judged.
 pub struct Case {
     /// As in `wrong/stale_h0`.
-    name: String,
+    pub name: String,
     problem: String,
     /// The expected verdict, and the one on a GPU if it differs.
     judged: Expected,
@@ -146,10 +146,16 @@ pub fn judge_all(kind: &str, device: Target) {
     let only = std::env::var("LAB_TEST_KERNELS").unwrap_or_default();
     for case in cases(kind).into_iter().filter(|case| case.name.contains(&only)) {
         let began = Instant::now();
-        let verdict = judge(&case, device);
+        let (result, why) = match case.not_judged_on(device) {
+            Some(reason) => (reason, None),
+            None => match judge(&case, device) {
+                Ok(()) => ("as named", None),
+                Err(why) => ("WRONG", Some(why)),
+            },
+        };
         let took = began.elapsed().as_secs_f64();
-        println!("{:<44} {:<8} {took:6.2} s", case.name, verdict.as_ref().map_or("WRONG", |ok| ok));
-        wrong.extend(verdict.err().map(|why| format!("{}: {why}", case.name)));
+        println!("{:<44} {result:<8} {took:6.2} s", case.name);
+        wrong.extend(why.map(|why| format!("{}: {why}", case.name)));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
@@ -170,14 +176,19 @@ fn patiently(options: &JudgeOptions, expected: &Expected) -> Judged {
     }
 }
 
-fn judge(case: &Case, device: Target) -> Result<&'static str, String> {
+impl Case {
+    /// Why the kernel is not judged on this device, on this machine.
+    pub fn not_judged_on(&self, device: Target) -> Option<&'static str> {
+        if self.device.as_deref().is_some_and(|only| (only == "cpu") != (device == Target::Cpu)) {
+            return Some("for the other device");
+        }
+        (self.needs_sandbox && sandbox::support().missing().is_some()).then_some("this Linux has no Landlock")
+    }
+}
+
+/// Judges a kernel. The error says how the verdict differs from the one that its file names.
+pub fn judge(case: &Case, device: Target) -> Result<(), String> {
     let on_cpu = device == Target::Cpu;
-    if case.device.as_deref().is_some_and(|only| (only == "cpu") != on_cpu) {
-        return Ok("other");
-    }
-    if case.needs_sandbox && sandbox::support().missing().is_some() {
-        return Ok("skipped: this Linux has no Landlock");
-    }
     let folder = problem(case);
     let options = JudgeOptions { device, time_limit: case.limit, ..support::options(folder.path()) };
     let expected = case.on_cuda.as_ref().filter(|_| !on_cpu).unwrap_or(&case.judged);
@@ -213,5 +224,5 @@ fn judge(case: &Case, device: Target) -> Result<&'static str, String> {
             return whole(format!("held out: {why}"), &held_out);
         }
     }
-    Ok("as named")
+    Ok(())
 }

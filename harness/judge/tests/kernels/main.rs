@@ -3,30 +3,40 @@
 #![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
 #![allow(clippy::unwrap_used)]
 
+#[allow(dead_code)]
 mod cases;
 mod expected;
-#[allow(dead_code)]
+#[allow(dead_code, unused_imports)]
 #[path = "../judge/support.rs"]
 mod support;
 
+use cases::Case;
+use lab_judge::{compiler, worker};
 use lab_protocol::Target;
+use libtest_mimic::{Arguments, Trial};
+use std::process::ExitCode;
 
-#[test]
-fn honest_kernels_pass() {
-    cases::judge_all("honest", Target::Cpu);
+/// The folders with kernels.
+const KINDS: [&str; 4] = ["honest", "wrong", "cheating", "harmful"];
+
+fn main() -> ExitCode {
+    if support::plays("compiler_process") {
+        return compiler::main();
+    }
+    if support::plays("worker_process") {
+        return worker::main();
+    }
+    let arguments = Arguments::from_args();
+    let trials = KINDS.into_iter().flat_map(cases::cases).map(trial).collect();
+    libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-#[test]
-fn wrong_kernels_fail_by_the_gate_that_is_meant_for_them() {
-    cases::judge_all("wrong", Target::Cpu);
-}
-
-#[test]
-fn cheating_kernels_gain_nothing() {
-    cases::judge_all("cheating", Target::Cpu);
-}
-
-#[test]
-fn harmful_kernels_end_as_a_verdict() {
-    cases::judge_all("harmful", Target::Cpu);
+/// The test of a kernel. It is reported as ignored, with the reason, if the kernel cannot be judged here.
+fn trial(case: Case) -> Trial {
+    match case.not_judged_on(Target::Cpu) {
+        Some(why) => {
+            Trial::test(format!("{} (ignored: {why})", case.name), || Ok(())).with_ignored_flag(true)
+        }
+        None => Trial::test(case.name.clone(), move || Ok(cases::judge(&case, Target::Cpu)?)),
+    }
 }

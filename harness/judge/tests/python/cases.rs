@@ -2,14 +2,23 @@
 
 use crate::expected::Expected;
 use crate::python;
+use crate::standby::Parent;
 use crate::support::{self, Judged};
 use lab_judge::JudgeOptions;
 use libtest_mimic::{Failed, Trial};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// The folders with kernels.
 const KINDS: [&str; 4] = ["honest", "wrong", "cheating", "harmful"];
+
+/// Those whose kernels do nothing to their process. A parent on standby forks their workers, which is sooner than to start an
+/// interpreter. The other kernels have a worker that was started for them.
+const FORKED: [&str; 2] = ["honest", "wrong"];
+
+/// The parent on standby of all kernels, which ends with the last of them.
+type SharedParent = Arc<OnceLock<Result<Parent, Failed>>>;
 
 /// A kernel, and how it must be judged.
 struct Case {
@@ -44,6 +53,7 @@ pub fn problem_folder(problem: &str, kernel: &str) -> tempfile::TempDir {
 
 pub fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
+    let parent = SharedParent::default();
     for kind in KINDS {
         let mut paths: Vec<PathBuf> =
             std::fs::read_dir(folder().join(kind)).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -52,7 +62,8 @@ pub fn trials() -> Vec<Trial> {
         assert!(!paths.is_empty(), "there are no kernels in {kind}");
         for path in paths {
             let name = format!("{kind}/{}", path.file_stem().unwrap().display());
-            trials.push(Trial::test(name, move || judge(&read(&path)?)));
+            let parent = parent.clone();
+            trials.push(Trial::test(name, move || judge(&read(&path)?, FORKED.contains(&kind), &parent)));
         }
     }
     trials
@@ -87,9 +98,19 @@ fn read(path: &Path) -> Result<Case, Failed> {
     Ok(case)
 }
 
-fn judge(case: &Case) -> Result<(), Failed> {
+fn socket(parent: &SharedParent) -> Result<Option<PathBuf>, Failed> {
+    match parent.get_or_init(Parent::start) {
+        Ok(parent) => Ok(parent.socket()),
+        Err(failed) => Err(failed.message().unwrap_or("there is no parent on standby").into()),
+    }
+}
+
+fn judge(case: &Case, forked: bool, parent: &SharedParent) -> Result<(), Failed> {
     let folder = problem_folder(&case.problem, &std::fs::read_to_string(&case.path)?);
     let mut options = python::options(folder.path());
+    if forked {
+        options.python_standby = socket(parent)?;
+    }
     options.load_limit = case.load_limit.unwrap_or(options.load_limit);
     options.time_limit = case.time_limit.unwrap_or(options.time_limit);
     let judged = support::run(options.clone());

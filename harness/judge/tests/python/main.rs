@@ -10,6 +10,7 @@ mod cases;
 mod expected;
 mod interpreters;
 mod package;
+mod peers;
 mod python;
 mod runs;
 mod standby;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
     trials.extend(runs::trials());
     trials.extend(standby::trials());
     trials.extend(package::trials());
+    trials.extend(peers::trials());
     trials.extend(wavegru::trials());
     if let Some(why) = &missing {
         // The tests that need no NumPy run all the same.

@@ -12,13 +12,13 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// A parent on standby that is ready. Dropping it closes its stdin, which ends it, and waits for its end.
-struct Parent {
+pub struct Parent {
     folder: tempfile::TempDir,
     process: Child,
 }
 
 impl Parent {
-    fn start() -> Result<Parent, Failed> {
+    pub fn start() -> Result<Parent, Failed> {
         let folder = tempfile::tempdir()?;
         lab_python::write(folder.path())?;
         let mut process = Command::new(python::interpreter())
@@ -37,7 +37,7 @@ impl Parent {
         Ok(Parent { folder, process })
     }
 
-    fn socket(&self) -> Option<PathBuf> {
+    pub fn socket(&self) -> Option<PathBuf> {
         Some(self.folder.path().join("socket"))
     }
 

@@ -59,7 +59,7 @@
 //!   implementation takes, both in microseconds, and the estimate in percent of the measured time.
 //!
 //! # Peers
-//! `peer:`, `peer_workload:`, `peer_call:` and `peer_versions:` lines are collected; see [`peers`].
+//! `peer:`, `peer_workload:`, `peer_call:`, `peer_hash:`, `peer_left_out:` and `peer_versions:` lines are collected; see [`peers`].
 //!
 //! # Build and device
 //! - `problem:`, `compiler:`, `driver:`, `seed:`, `held_out_seed:`: as named.
@@ -103,7 +103,7 @@ pub use lab_stats::aggregate::Aggregate;
 pub use lab_stats::speed::Speed;
 pub use launches::{LaunchLine, ScratchLine};
 pub use line::{LINE_LIMIT, ResultLine, attribute, first_word, number, parse};
-pub use peers::{Peer, PeerRatio, PeerWorkload};
+pub use peers::{Peer, PeerLeftOut, PeerPart, PeerRatio, PeerWorkload};
 pub use turns::{TURN_BLOCKS, Turns};
 pub use values::{Comparison, Gate, Measure, Stage};
 pub use workloads::{AggregateOf, JudgedWorkloads, Workload, WorkloadSpeeds, WorstWorkload};
@@ -150,6 +150,8 @@ pub struct Report {
     turns: Turns,
     /// Why the verdict on the turns is *undecided*.
     doubt: Option<String>,
+    /// The last stage that the run reached before `done`.
+    reached: Option<Stage>,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -173,12 +175,15 @@ impl Report {
             "caveat" => self.caveats.push(value.to_owned()),
             "workload" => self.workloads.push(value.to_owned()),
             "turns" => self.turns.push(value),
-            "peer" | "peer_workload" | "peer_call" | "peer_versions" => {
+            "peer" | "peer_workload" | "peer_call" | "peer_hash" | "peer_left_out" | "peer_versions" => {
                 if self.peer_lines.len() < peers::MOST_LINES {
                     self.peer_lines.push((key.to_owned(), value.to_owned()));
                 }
             }
             _ => self.set(key, value),
+        }
+        if key == "stage" {
+            self.reached = self.stage().filter(|stage| *stage != Stage::Done).or(self.reached);
         }
         true
     }
@@ -273,6 +278,11 @@ impl Report {
     pub fn stage(&self) -> Option<Stage> {
         let word = first_word(self.value("stage")?);
         Stage::ALL.into_iter().find(|s| s.word() == word)
+    }
+
+    /// The last known stage besides `done`: where the run is, or where it ended. `None` of a harness that names none.
+    pub fn reached(&self) -> Option<Stage> {
+        self.reached
     }
 
     /// How far the stage is: `progress: 3/10` is `(3, 10)`.

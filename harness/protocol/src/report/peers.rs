@@ -2,9 +2,12 @@
 //!
 //! - `peer: NAME ratio=1.65 low=1.63 high=1.67 us=12.30 own_us=7.45 launched_as=graph`: the candidate's speed over the peer's,
 //!   with its 95 % interval, and the microseconds of a turn's launch of the peer and of the candidate.
+//! - `peer: NAME ratio=1.65 … workloads=2 of=3`: the same over 2 of 3 workloads, because the peer does not compute the others.
+//! - `peer_left_out: NAME rows=3 cols=257 why=what~is~wrong~there`: a workload that it does not compute.
 //! - `peer: NAME failed=why~it~could~not~be~compared`: instead; `~` stands for a blank.
 //! - `peer_workload: NAME rows=3 cols=257 us=12.30 ratio=1.65 ratio_low=1.60 ratio_high=1.70`: the same of one workload.
 //! - `peer_call: NAME TEXT`: what is called, as its source says it.
+//! - `peer_hash: NAME 9f86d0…`: BLAKE3 of the file that was run, hex.
 //! - `peer_versions: NAME torch=2.11.0+cu130 triton=3.6.0`: the packages that it uses.
 
 use super::workloads::{Words, name as name_of, unmeasured_words};
@@ -44,6 +47,9 @@ pub struct Peer {
     /// Packages and their versions, as in `torch=2.11.0 triton=3.6.0`.
     #[serde(default)]
     pub versions: String,
+    /// BLAKE3 of the file that was run, hex; `None` if no line says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
     /// The candidate's speed over the peer's; `None` if it could not be compared.
     pub ratio: Option<PeerRatio>,
     /// Why it could not be compared.
@@ -61,6 +67,51 @@ pub struct Peer {
     /// Each workload; empty if there is only one.
     #[serde(default)]
     pub workloads: Vec<PeerWorkload>,
+    /// The workloads that it does not compute: the ratio is over the others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<PeerLeftOut>,
+    /// Over how many workloads the ratio is, unless it is over all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<PeerPart>,
+}
+
+/// A workload that a peer does not compute.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PeerLeftOut {
+    /// As in `rows=3 cols=257`.
+    pub name: String,
+    pub why: String,
+}
+
+/// How many workloads a ratio is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PeerPart {
+    pub compared: u64,
+    pub of: u64,
+}
+
+/// `2 of 3 workloads`
+impl std::fmt::Display for PeerPart {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} of {} workloads", self.compared, self.of)
+    }
+}
+
+impl std::str::FromStr for PeerPart {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (compared, of) =
+            text.strip_suffix(" workloads").and_then(|text| text.split_once(" of ")).ok_or(())?;
+        PeerPart::new(compared.parse().ok(), of.parse().ok()).ok_or(())
+    }
+}
+
+impl PeerPart {
+    fn new(compared: Option<u64>, of: Option<u64>) -> Option<PeerPart> {
+        let (compared, of) = compared.zip(of)?;
+        (0 < compared && compared < of).then_some(PeerPart { compared, of })
+    }
 }
 
 /// The candidate's speed over a peer's.
@@ -137,16 +188,27 @@ impl Peer {
     fn read(&mut self, key: &str, value: &str, rest: &str) {
         match key {
             "peer_call" => self.call = rest.chars().take(CALL_CHARACTERS).collect(),
+            "peer_hash" => self.hash = Some(first_word(rest)).filter(|hash| is_hash(hash)).map(str::to_owned),
             "peer_versions" => rest.clone_into(&mut self.versions),
+            "peer_left_out" => self.left_out.extend(PeerLeftOut::read(rest)),
             "peer_workload" => self.workloads.extend(PeerWorkload::read(rest)),
             _ => {
                 let figure = |name| attribute(value, name).and_then(number).filter(|n| n.is_finite());
                 self.failure = attribute(value, "failed").map(|why| why.replace('~', " "));
                 self.ratio = ratio(figure("ratio"), figure("low"), figure("high"));
                 (self.us, self.own_us) = (figure("us"), figure("own_us"));
+                let count = |name| attribute(value, name).and_then(|text| text.parse().ok());
+                self.part = PeerPart::new(count("workloads"), count("of"));
                 self.launched_as = attribute(value, "launched_as").map(str::to_owned);
             }
         }
+    }
+}
+
+impl PeerLeftOut {
+    fn read(rest: &str) -> Option<PeerLeftOut> {
+        let (name, why) = rest.split_once(" why=")?;
+        Some(PeerLeftOut { name: name.to_owned(), why: why.replace('~', " ") })
     }
 }
 
@@ -163,6 +225,11 @@ impl PeerWorkload {
             us: figure("us"),
         })
     }
+}
+
+/// Whether a word can be a BLAKE3 hash.
+fn is_hash(word: &str) -> bool {
+    word.len() == 64 && word.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
 fn ratio(value: Option<f64>, low: Option<f64>, high: Option<f64>) -> Option<PeerRatio> {
@@ -184,6 +251,7 @@ mod tests {
     fn each_peer_has_what_its_lines_say() {
         let report = Report::read(
             "peer_call: F.rms_norm F.rms_norm(x, (x.shape[-1],), w, eps)\n\
+             peer_hash: F.rms_norm 0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a\npeer_hash: compiled 0a\n\
              peer_versions: F.rms_norm torch=2.11.0+cu130 triton=3.6.0\n\
              peer_workload: F.rms_norm rows=3 cols=257 us=12.30 ratio=1.65 ratio_low=1.60 ratio_high=1.70\n\
              peer: F.rms_norm ratio=1.651 low=1.634 high=1.668 us=12.30 own_us=7.45 launched_as=graph\n\
@@ -199,7 +267,28 @@ mod tests {
         );
         assert_eq!((norm.workloads.len(), norm.workloads[0].name.as_str()), (1, "rows=3 cols=257"));
         assert_eq!(compiled.failure.as_deref(), Some("torch is not installed"));
+        assert_eq!((norm.hash.as_deref(), compiled.hash.as_deref()), (Some(&*"0a".repeat(32)), None));
         assert_eq!((broken.name.as_str(), broken.ratio, broken.workloads.len()), ("broken", None, 0));
+    }
+
+    #[test]
+    fn a_peer_may_compute_some_workloads_only() {
+        let report = Report::read(
+            "peer_left_out: a n=40 T=f16 why=peer.py:3:~error:~why=no\npeer_left_out: a\npeer: a ratio=2 workloads=2 of=3\n\
+             peer: b ratio=2 workloads=3 of=3\n",
+        );
+        let [a, b] = &report.peers()[..] else { panic!("{:?}", report.peers()) };
+        assert_eq!((a.left_out.len(), b.part), (1, None));
+        assert_eq!(
+            (a.left_out[0].name.as_str(), a.left_out[0].why.as_str()),
+            ("n=40 T=f16", "peer.py:3: error: why=no")
+        );
+        let part = a.part.map(|part| part.to_string());
+        assert_eq!(part.as_deref(), Some("2 of 3 workloads"));
+        assert_eq!(part.unwrap_or_default().parse(), Ok(PeerPart { compared: 2, of: 3 }));
+        for text in ["0 of 3 workloads", "3 of 3 workloads", "-1 of 3 workloads", "2 of 3"] {
+            assert!(text.parse::<PeerPart>().is_err(), "{text}");
+        }
     }
 
     #[test]

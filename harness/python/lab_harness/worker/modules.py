@@ -1,6 +1,7 @@
 """The source files that the judge asks to load: each is executed as a module, and again for each reload."""
 
 import builtins
+import difflib
 import io
 import sys
 import tokenize
@@ -14,6 +15,7 @@ from .private import BUILTINS as __builtins__
 from .sources import imported_packages
 
 _ModuleType, _modules = types.ModuleType, sys.modules
+_FunctionType, _close_matches = types.FunctionType, difflib.get_close_matches
 _detect_encoding, _BytesIO = tokenize.detect_encoding, io.BytesIO
 # What a kernel gets: not the worker's own.
 _kernels_builtins = vars(builtins)
@@ -26,8 +28,10 @@ _MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 class Module:
     """A source file and the module that executing it made."""
 
-    def __init__(self, path, name, is_cpu):
+    def __init__(self, path, name, is_cpu, functions):
         self.path, self.shown, self.is_cpu = path, path.rpartition("/")[2], is_cpu
+        # The functions that stand for entries of other names.
+        self._functions = functions
         # The name in sys.modules. Two files of one name in one worker have different ones.
         self._name = name
         self._module = _ModuleType(name)
@@ -93,27 +97,41 @@ class Module:
         found = self.namespace.get(name)
         return Entry(name, found, self) if callable(found) and not is_kernel(found) else None
 
-    def entry(self, name):
-        """The function of this name; None if the module has none, or something else under the name. As it was when the source had
-        been executed."""
+    def name_of(self, entry):
+        """The name of the function that an entry calls: that of the entry, unless the judge named another."""
+        return self._functions.get(entry, entry)
+
+    def entry(self, entry):
+        """The function that this entry calls; None if the module has none of its name, or something else. As it was when the source
+        had been executed."""
+        name = self.name_of(entry)
         if name not in self._entries:
             self._entries[name] = self._entry(name)
         return self._entries[name]
 
-    def require(self, name, parameters):
-        """The function of this name. Raises Build with what the source must define."""
-        known = self.entry(name)
+    def require(self, entry, parameters):
+        """The function that this entry calls. Raises Build with what the source must define."""
+        known = self.entry(entry)
         if known is not None:
             return known
-        entry, found = name, self.namespace.get(name)
+        entry = self.name_of(entry)
+        found = self.namespace.get(entry)
         if is_kernel(found):
             text = (f"{entry} is a Triton kernel, and lab calls a Python function, which states the grid. Rename the "
                     f"kernel, and define `{definition(entry, parameters)}` with `kernel[grid](…)` in it")
             raise Build(at_line(self.shown, 0, text))
+        line, there = self._nearest(entry) if found is None else (0, "")
         what = "there is no function" if found is None else f"{type_name(type(found)).replace('builtins.', '')} is no function:"
-        text = (f"{what} {entry}: {self.shown} must define `{definition(entry, parameters)}`, which writes into its "
+        text = (f"{what} {entry}{there}: {self.shown} must define `{definition(entry, parameters)}`, which writes into its "
                 f"outputs and returns None. The parameters are: {described(parameters)}")
-        raise Build(at_line(self.shown, 0, text))
+        raise Build(at_line(self.shown, line, text))
+
+    def _nearest(self, entry):
+        """The line of the function of this source whose name is most like this one, and words that name it; else 0 and no words."""
+        own = {name: value.__code__.co_firstlineno for name, value in self.namespace.items()
+               if type(value) is _FunctionType and value.__code__.co_filename == self.path}
+        near = _close_matches(entry, own, 1) or (list(own) if len(own) == 1 else [])
+        return (own[near[0]], f" (line {own[near[0]]} defines {near[0]})") if near else (0, "")
 
 
 def _line_of_cookie(source):
@@ -128,12 +146,13 @@ class Modules:
         self._process, self._interpreter, self._watch, self._is_cpu = process, interpreter, watch, is_cpu
         self._modules = []
 
-    def load(self, path):
-        """Executes a file and returns its number."""
+    def load(self, path, functions=()):
+        """Executes a file and returns its number. `functions` are pairs: an entry, and the function that it calls."""
         number = len(self._modules)
         self._watch.allow(path)
-        stem = path.rpartition("/")[2].partition(".")[0]
-        module = Module(path, stem if number == 0 else f"{stem}_{number}", self._is_cpu)
+        # A file of the user's own may have the name of a package that it imports.
+        stem = "peer" if functions else path.rpartition("/")[2].partition(".")[0]
+        module = Module(path, stem if number == 0 else f"{stem}_{number}", self._is_cpu, dict(functions))
         module.execute(self._process, self._interpreter)
         self._modules.append(module)
         return number

@@ -103,7 +103,7 @@ class Worker:
         raise Lab("the device is open already")
 
     def _load(self, fields, body):
-        return {"Module": self._modules.load(fields["image"])}
+        return {"Module": self._modules.load(fields["image"], fields.get("functions", ()))}
 
     def _reload(self, fields, body):
         # What launches left beside their buffers is noted as a breach and restored.
@@ -113,8 +113,11 @@ class Worker:
         self._device.scrub()
 
     def _missing_entry(self, fields, body):
-        found = self._modules.get(fields["module"]).entry(fields["entry"])
-        return {"MissingEntry": None if found is not None else fields["entry"]}
+        module, entry, parameters = self._modules.get(fields["module"]), fields["entry"], fields.get("parameters")
+        if parameters:
+            # A launch would find it as well, later.
+            module.require(entry, parameters).bind(parameters, parameters)
+        return {"MissingEntry": None if module.entry(entry) is not None else module.name_of(entry)}
 
     def _allocate(self, fields, body):
         return {"Buffer": self._memory.allocate(fields["name"], fields["bytes"])}

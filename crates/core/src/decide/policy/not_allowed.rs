@@ -42,6 +42,11 @@ pub enum NotAllowed {
     #[error("run {run} was decided already ({}): save a change first", status.word())]
     Decided { run: RunId, status: Status },
     #[error(
+        "HEAD holds these bytes already: run {run} kept them as {commit}. Save a change first; `lab describe {commit} -m TEXT` \
+         changes the description of that keep"
+    )]
+    KeptAlready { run: RunId, commit: String },
+    #[error(
         "keep refused: {why}: save a change first. The next keep of this kernel has to pass {} sealed runs",
         AFTER_A_REFUSAL
     )]
@@ -128,7 +133,9 @@ impl fmt::Display for Hint<'_> {
                 [only] => write!(f, "{} is newer than the verdict", file(only)),
                 several => write!(f, "{} files are newer than the verdict", several.len()),
             },
-            NotAllowed::Decided { status: Status::Keep, .. } => f.write_str("kept already"),
+            NotAllowed::Decided { status: Status::Keep, .. } | NotAllowed::KeptAlready { .. } => {
+                f.write_str("kept already")
+            }
             NotAllowed::Decided { .. } => f.write_str("discarded already"),
             NotAllowed::HeldOut { .. } => f.write_str("failed the held-out check"),
             NotAllowed::Unmeasured { .. } => f.write_str("the run measured nothing"),

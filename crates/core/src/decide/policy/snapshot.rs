@@ -32,6 +32,8 @@ pub struct Snapshot {
     pub deciding: bool,
     /// The newest decision about this kernel.
     pub last_decision: Option<LastDecision>,
+    /// The keeps of the bytes that HEAD holds, the newest first.
+    pub kept: Vec<Kept>,
     /// A run whose record is damaged, and which may have been decided later.
     pub damaged: Option<RunId>,
 }
@@ -57,6 +59,17 @@ impl Snapshot {
             (_, present) => self.present = present.map(Present::from),
         }
     }
+}
+
+/// A keep of the bytes that HEAD holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kept {
+    pub run: RunId,
+    /// Full id.
+    pub commit: String,
+    pub fingerprint: Fingerprint,
+    /// Device name as the harness gave it.
+    pub device: Option<String>,
 }
 
 /// The inputs as they are on disk.
@@ -105,6 +118,8 @@ pub struct Candidate {
     pub fingerprint: Fingerprint,
     /// Git blob id of the judged kernel.
     pub blob: String,
+    /// Device name as the harness gave it.
+    pub device: Option<String>,
     /// Every input with its hash, the kernel first.
     pub inputs: Vec<InputFile>,
     /// `None` while the run is in progress.
@@ -131,6 +146,7 @@ impl From<&Record> for Candidate {
             is_foreign: record.origin != Origin::Own,
             fingerprint: record.start.fingerprint.clone(),
             blob: record.start.blob.clone(),
+            device: record.device.clone(),
             inputs: record.inputs.clone(),
             outcome: verdict.map(|v| v.outcome),
             word: verdict.map_or("", |v| v.word()),
@@ -162,6 +178,15 @@ impl Candidate {
             return Err(NotAllowed::Foreign { run: self.id, argument: snapshot.argument.clone() });
         }
         Ok(())
+    }
+
+    /// Whether a keep of this run would repeat one: the same inputs on the same device, and HEAD holds the bytes. A keep on
+    /// another device, or by other rules, brings a figure of its own.
+    pub(super) fn repeats(&self, kept: &Kept, snapshot: &Snapshot) -> bool {
+        kept.run != self.id
+            && snapshot.incumbent.as_ref() == Some(&self.blob)
+            && kept.fingerprint == self.fingerprint
+            && kept.device == self.device
     }
 
     /// What is newer than the verdict, if anything is.

@@ -1,78 +1,15 @@
+//! What may be decided in which case, and what is said where it may not.
+
+mod properties;
+mod snapshots;
+
 use super::*;
 use crate::inputs::OutsideInclude;
 use crate::repo::{Obstacle, Operation};
 use crate::rules::{RuleChange, RuleDifference, Rules};
 use crate::run::Fingerprint;
-use crate::run::record::InputFile;
+use snapshots::*;
 use std::fmt;
-
-const KERNEL: &str = "kernels/a/kernel.cu";
-
-fn file(path: &str, hash: &str) -> InputFile {
-    InputFile { path: path.into(), hash: Some(hash.into()) }
-}
-
-/// A run of new bytes that passed; the same bytes are on disk; HEAD holds older bytes.
-fn passed() -> Snapshot {
-    let files = vec![file(KERNEL, "new"), file("problem.toml", "p")];
-    Snapshot {
-        kernel: KERNEL.into(),
-        argument: " a".into(),
-        external: false,
-        incumbent: Some("old".into()),
-        present: Ok(Present {
-            fingerprint: Fingerprint("new".into()),
-            blob: Some("new".into()),
-            files: files.clone(),
-            ..Present::from(Fingerprint("new".into()))
-        }),
-        obstacle: None,
-        candidate: Some(Candidate {
-            id: RunId(7),
-            kernel: KERNEL.into(),
-            is_check: false,
-            is_foreign: false,
-            fingerprint: Fingerprint("new".into()),
-            blob: "new".into(),
-            inputs: files,
-            outcome: Some(Outcome::Pass),
-            word: "PASS",
-            unmeasured: None,
-            decided: None,
-            held_out: None,
-            sealed_runs: 1,
-        }),
-        running: None,
-        deciding: false,
-        last_decision: None,
-        damaged: None,
-    }
-}
-
-fn with(change: impl FnOnce(&mut Snapshot)) -> Snapshot {
-    let mut snapshot = passed();
-    change(&mut snapshot);
-    snapshot
-}
-
-fn run(change: impl FnOnce(&mut Candidate)) -> Snapshot {
-    with(|s| change(s.candidate.as_mut().expect("a run")))
-}
-
-fn present(snapshot: &mut Snapshot, change: impl FnOnce(&mut Present)) {
-    if let Ok(present) = &mut snapshot.present {
-        change(present);
-    }
-}
-
-/// The bytes on disk are newer than the judged ones.
-fn newer(snapshot: &mut Snapshot) {
-    present(snapshot, |p| {
-        p.fingerprint = Fingerprint("newer".into());
-        p.blob = Some("newer".into());
-        p.files[0] = file(KERNEL, "newer");
-    });
-}
 
 fn in_words<T: fmt::Debug>(result: &Result<T, NotAllowed>) -> String {
     match result {
@@ -231,6 +168,36 @@ fn each_thing_that_forbids_a_keep_is_named() {
         "git does not know your name | git does not know your name: `git config --global user.name \"Your Name\"` and \
          `git config --global user.email you@example.com`",
     );
+}
+
+#[test]
+fn the_same_keep_is_not_made_twice() {
+    let again = || {
+        with(|s| {
+            s.incumbent = Some("new".into());
+            s.kept.push(Kept {
+                run: RunId(3),
+                commit: "c0ffee0123456789".into(),
+                fingerprint: Fingerprint("new".into()),
+                device: Some("GPU".into()),
+            });
+        })
+    };
+    keep_is(
+        &again(),
+        "kept already | HEAD holds these bytes already: run 3 kept them as c0ffee0. Save a change first; `lab describe c0ffee0 \
+         -m TEXT` changes the description of that keep",
+    );
+    // Another device, other rules, and bytes that came back after other ones bring a figure of their own.
+    let mut other = again();
+    other.kept[0].device = Some("cpu".into());
+    keep_is(&other, "CheckHeldOut");
+    let mut other = again();
+    other.kept[0].fingerprint = Fingerprint("by other rules".into());
+    keep_is(&other, "CheckHeldOut");
+    let mut other = again();
+    other.incumbent = Some("in between".into());
+    keep_is(&other, "CheckHeldOut");
 }
 
 #[test]
@@ -463,5 +430,3 @@ fn newer_knowledge_of_the_inputs_replaces_what_was_known_of_older_ones() {
     snapshot.set_present(Err("it is gone".into()));
     assert_eq!(snapshot.present, Err("it is gone".into()));
 }
-
-mod properties;

@@ -49,6 +49,10 @@ fn not_judged(facts: &Facts) -> Option<String> {
         _ if !facts.external && !says_wrong(report) && !(0..=Exit::Crashed as i32).contains(&code) => {
             Some(or_last_words(&format!("the judge failed (exit code {code})"), facts))
         }
+        // How Python ends after an exception. Nothing was said about the kernel, so the script itself failed.
+        1 if let Some(script) = facts.script.filter(|_| !says_anything(report)) => {
+            Some(or_last_words(&format!("{script} failed before its first result line (exit code 1)"), facts))
+        }
         127 if facts.external => {
             Some(or_last_words("the harness command was not found (exit code 127)", facts))
         }
@@ -62,6 +66,12 @@ fn not_judged(facts: &Facts) -> Option<String> {
 /// Whether the harness has said that the kernel is wrong.
 fn says_wrong(report: &Report) -> bool {
     report.correctness() == Some(false) || report.failing_gate().is_some()
+}
+
+/// Whether the harness printed a result line, or an error of a compiler.
+fn says_anything(report: &Report) -> bool {
+    let has_error = report.diagnostics().iter().any(|found| found.severity == Severity::Error);
+    has_error || report.entries().next().is_some() || !report.workloads().is_empty()
 }
 
 /// The line that the lab itself wrote into the log.
@@ -111,7 +121,10 @@ pub(super) fn outcome(facts: &Facts) -> (Outcome, String) {
         _ => 0,
     };
     match (report.correctness(), report.failing_gate()) {
-        (None, _) => crash(or_last_words(&format!("no correctness: line (exit code {code})"), facts)),
+        (None, _) => {
+            let who = facts.script.map_or_else(String::new, |script| format!("{script} printed "));
+            crash(or_last_words(&format!("{who}no correctness: line (exit code {code})"), facts))
+        }
         (Some(_), Some(gate)) => {
             let (value, limit) = figures::pair(gate.value, gate.limit);
             let words = format!("{} is {value}, its limit {limit}", gate.name);

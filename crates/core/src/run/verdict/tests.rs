@@ -9,6 +9,7 @@ fn judged(log: &str, ending: Ending, external: bool) -> Verdict {
         report: &report,
         ending,
         external,
+        script: None,
         changed: &[],
         objective: &Objective::Throughput,
         time_limit_s: 60.0,

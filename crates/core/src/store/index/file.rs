@@ -5,20 +5,18 @@
 //!
 //! Earlier versions wrote `.lab/runs/index.jsonl`: a header line, then one line for each run.
 
-use super::Known;
 use super::keys::{Keys, WORDS};
+use super::known::{Known, Runs};
 use crate::disk::stamp::{Stamp, stamp};
 use crate::run::RunId;
 use crate::store::decision_lock::Position;
 use crate::store::summary::RunSummary;
 use lab_system::root::{Access, Root};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// The names of the files of the index in a folder of runs.
 pub struct Paths {
@@ -42,23 +40,44 @@ pub struct Entry {
     pub summary: RunSummary,
 }
 
-/// Where a summary is in a file of the index.
-#[derive(Clone, Debug)]
-pub struct Place {
-    file: Arc<File>,
-    at: u64,
-    length: u64,
+/// One of the two files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// `index.bin`.
+    Whole,
+    /// `index.new.bin`.
+    Newer,
 }
 
-impl Place {
-    /// The summary; `None` if the file is damaged there.
-    pub fn read(&self) -> Option<RunSummary> {
-        serde_json::from_slice(&self.bytes().ok()?).ok()
+/// Where a summary is in a file of the index.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    pub of: Part,
+    pub at: u64,
+    pub length: u64,
+}
+
+/// The files that summaries are read from, as they were when their tables were read: a file that is replaced stays open.
+#[derive(Default)]
+pub struct OpenFiles {
+    pub whole: Option<File>,
+    pub newer: Option<File>,
+}
+
+impl OpenFiles {
+    /// The summary at a place; `None` if the file is damaged there.
+    pub fn summary(&self, place: Place) -> Option<RunSummary> {
+        serde_json::from_slice(&self.bytes(place).ok()?).ok()
     }
 
-    fn bytes(&self) -> io::Result<Vec<u8>> {
-        let mut bytes = vec![0; self.length as usize];
-        self.file.read_exact_at(&mut bytes, self.at)?;
+    fn bytes(&self, place: Place) -> io::Result<Vec<u8>> {
+        let file = match place.of {
+            Part::Whole => &self.whole,
+            Part::Newer => &self.newer,
+        };
+        let mut bytes = vec![0; place.length as usize];
+        let file = file.as_ref().ok_or(io::ErrorKind::NotFound)?;
+        file.read_exact_at(&mut bytes, place.at)?;
         Ok(bytes)
     }
 }
@@ -67,7 +86,8 @@ impl Place {
 pub struct Loaded {
     /// How much of the decision lock's file it knows.
     pub seen: Position,
-    pub known: BTreeMap<RunId, Known>,
+    pub known: Runs,
+    pub file: File,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -92,41 +112,58 @@ const ROW: usize = 1 + 4 + WORDS + 2;
 
 /// Reads the table of a file; `None` where there is none, it is damaged, or another version of the lab wrote it. With a
 /// `base`, the file must add to the file with this stamp.
-pub fn load(files: &Root, path: &Path, base: Option<Stamp>) -> Option<Loaded> {
-    let file = Arc::new(files.open(path, Access::Read).ok()?);
+pub fn load(files: &Root, path: &Path, of: Part, base: Option<Stamp>) -> Option<Loaded> {
+    let file = files.open(path, Access::Read).ok()?;
     let length = file.metadata().ok()?.len();
-    let mut reader = BufReader::with_capacity(256 * 1024, &*file);
-    let mut line = Vec::new();
-    (&mut reader).take(4096).read_until(b'\n', &mut line).ok()?;
+    let line = header_line(&file)?;
     let header: Header = serde_json::from_slice(&line).ok()?;
     let table = header.runs.checked_mul(ROW as u64 * 8)?;
     if length > LIMIT || header.version != VERSION || header.base != base || table > length {
         return None;
     }
-    let mut bytes = vec![0; table as usize];
-    reader.read_exact(&mut bytes).ok()?;
     let mut at = line.len() as u64 + table;
-    let rows = bytes.chunks_exact(ROW * 8).map(|row| {
-        let mut words = [0u64; ROW];
-        for (word, bytes) in words.iter_mut().zip(row.chunks_exact(8)) {
-            *word = u64::from_le_bytes(bytes.try_into().unwrap_or_default());
-        }
-        let [id, inode, size, seconds, nanoseconds, rest @ ..] = words;
-        let [k0, k1, k2, k3, k4, k5, k6, summary, _] = rest;
-        let place = Place { file: Arc::clone(&file), at, length: summary };
-        at = at.saturating_add(summary);
-        let stamp = (inode, size, seconds as i64, nanoseconds as i64);
-        (RunId(id), Known::at(stamp, Keys::from_words([k0, k1, k2, k3, k4, k5, k6]), place))
-    });
-    let known: BTreeMap<RunId, Known> = rows.collect();
-    (at == length && known.len() as u64 == header.runs).then_some(Loaded { seen: header.seen, known })
+    let mut known = Vec::with_capacity(header.runs as usize);
+    // Read in parts: what a part needs is in the processor's cache.
+    let mut part = vec![0; (PART * ROW * 8).min(table as usize)];
+    let mut next = line.len() as u64;
+    while known.len() < header.runs as usize {
+        let rows = (header.runs as usize - known.len()).min(PART);
+        let bytes = &mut part[..rows * ROW * 8];
+        file.read_exact_at(bytes, next).ok()?;
+        next += bytes.len() as u64;
+        known.extend(bytes.chunks_exact(ROW * 8).map(|row| {
+            let mut words = [0u64; ROW];
+            for (word, bytes) in words.iter_mut().zip(row.chunks_exact(8)) {
+                *word = u64::from_le_bytes(bytes.try_into().unwrap_or_default());
+            }
+            let [id, inode, size, seconds, nanoseconds, rest @ ..] = words;
+            let [k0, k1, k2, k3, k4, k5, k6, length, _] = rest;
+            let place = Place { of, at, length };
+            at = at.saturating_add(length);
+            let stamp = (inode, size, seconds as i64, nanoseconds as i64);
+            Known::at(RunId(id), stamp, Keys::from_words([k0, k1, k2, k3, k4, k5, k6]), place)
+        }));
+    }
+    let known = Runs::sorted(known).filter(|_| at == length)?;
+    Some(Loaded { seen: header.seen, known, file })
+}
+
+/// Rows of the table that are read at once.
+const PART: usize = 512;
+
+/// The first line of a file, without the file's position.
+fn header_line(file: &File) -> Option<Vec<u8>> {
+    let mut line = vec![0; 512];
+    let read = file.read_at(&mut line, 0).ok()?;
+    let end = line[..read].iter().position(|byte| *byte == b'\n')?;
+    line.truncate(end + 1);
+    Some(line)
 }
 
 /// The number of runs in a file of the index, and the newest of them.
 pub fn extent(files: &Root, path: &Path) -> Option<(u64, RunId)> {
     let file = files.open(path, Access::Read).ok()?;
-    let mut line = Vec::new();
-    BufReader::with_capacity(512, &file).take(4096).read_until(b'\n', &mut line).ok()?;
+    let line = header_line(&file)?;
     let header: Header = serde_json::from_slice(&line).ok()?;
     let last = header.runs.checked_sub(1).filter(|_| header.version == VERSION)?;
     let mut id = [0; 8];
@@ -141,20 +178,21 @@ pub fn store<'k>(
     path: &Path,
     base: Option<Stamp>,
     seen: Position,
-    known: impl Iterator<Item = (&'k RunId, &'k Known)>,
+    open: &OpenFiles,
+    known: impl Iterator<Item = &'k Known>,
 ) -> io::Result<()> {
     let (mut table, mut bodies) = (Vec::new(), Vec::new());
     let mut runs = 0;
-    for (id, known) in known {
+    for known in known {
         let before = bodies.len();
-        match (known.place(), known.in_memory()) {
-            (Some(place), _) => bodies.extend(place.bytes()?),
+        match (known.place, known.in_memory()) {
+            (Some(place), _) => bodies.extend(open.bytes(place)?),
             (None, Some(summary)) => serde_json::to_writer(&mut bodies, summary)?,
             (None, None) => continue,
         }
         let (inode, size, seconds, nanoseconds) = known.stamp;
         let place = [(bodies.len() - before) as u64, 0];
-        let words = [id.0, inode, size, seconds as u64, nanoseconds as u64].into_iter();
+        let words = [known.id.0, inode, size, seconds as u64, nanoseconds as u64].into_iter();
         words.chain(known.keys.words()).chain(place).for_each(|word| table.extend(word.to_le_bytes()));
         runs += 1;
     }
@@ -177,7 +215,7 @@ pub fn base(files: &Root, paths: &Paths) -> Option<Stamp> {
 }
 
 /// Reads the index of an earlier version; `None` where there is none, or it is damaged.
-pub fn load_lines(files: &Root, index: &Path) -> Option<Loaded> {
+pub fn load_lines(files: &Root, index: &Path) -> Option<(Position, Runs)> {
     #[derive(Deserialize)]
     struct Header {
         version: u32,
@@ -194,12 +232,12 @@ pub fn load_lines(files: &Root, index: &Path) -> Option<Loaded> {
     if header.version != 3 {
         return None;
     }
-    let mut known = BTreeMap::new();
+    let mut known = Runs::default();
     loop {
         if next(&mut line)? == 0 {
-            return Some(Loaded { seen: header.seen, known });
+            return Some((header.seen, known));
         }
         let entry: Entry = serde_json::from_slice(&line).ok()?;
-        known.insert(entry.summary.id, Known::read(entry));
+        known.insert(Known::read(entry));
     }
 }

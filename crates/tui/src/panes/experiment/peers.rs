@@ -34,6 +34,7 @@ pub fn lines(peers: &[MeasuredPeer], columns: usize, appearance: &ScreenSettings
             }
         };
         peer.failure.iter().for_each(|why| say("failed", why));
+        peer.left_out.iter().for_each(|left| say("not", &format!("{}: {}", left.name, left.why)));
         if !peer.call.is_empty() {
             say("call", &peer.call);
         }
@@ -66,8 +67,10 @@ pub fn side_by_side(experiments: [Option<&Experiment>; 2], table: &Columns) -> V
         }
     }
     let cell = |of: &Vec<PeerFigure>, name: &str| {
-        let ratio = of.iter().find(|figure| figure.name == name).and_then(|figure| figure.ratio);
-        ratio.map(|ratio| ratio.to_string()).unwrap_or_default()
+        let figure = of.iter().find(|figure| figure.name == name);
+        let ratio = figure.and_then(|figure| figure.ratio).map(|ratio| ratio.to_string());
+        let part = figure.and_then(|figure| figure.part).map(|part| format!(", {part}"));
+        ratio.map(|ratio| ratio + &part.unwrap_or_default()).unwrap_or_default()
     };
     let cells = |name: &str| both.each_ref().map(|of| cell(of, name));
     names.iter().filter_map(|name| table.plain(&printable(name), cells(name))).collect()

@@ -35,6 +35,10 @@ pub fn peer_lines(data: History) -> Vec<(f64, String)> {
     let goal = points.measure().map_or(setup.goal, ChosenMeasure::goal);
     let is_time = points.objective(&setup.objective) == Objective::KernelTime || goal == Goal::Minimize;
     let line = |peer: PeerFigure| {
+        if peer.part.is_some() {
+            // Its figure is over other workloads than the chart's.
+            return None;
+        }
         let ratio = peer.ratio?.value;
         let at = if is_time { value * ratio } else { value / ratio };
         let name = format!("{} {}", printable(&peer.name), format::short(at));

@@ -1,8 +1,10 @@
 //! The whole file: a gutter with the cursor, the worst message's sign, the line's number and its change; the messages of a
 //! line below it.
 
+use super::changes::LineChange;
 use super::colours_of;
-use super::state::{FileFit, FileRow, LineChange, SourceState, message_columns, wrapped};
+use super::message_rows::{message_columns, wrapped};
+use super::state::{FileFit, FileRow, SourceState};
 use crate::line_layout::{StyledRange, layout_line};
 use crate::search_highlight::find_all;
 use crate::source::{Freshness, SourceMessage, SourceVersion};

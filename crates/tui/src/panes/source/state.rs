@@ -1,12 +1,12 @@
 //! The state of the pane Source: the kernel's text and what it is compared with, the cursor, the visible rows.
 
-use crate::diff::{self, DiffLayout, LineKind};
+use super::changes::{LineChange, changes};
+use super::message_rows::{message_columns, wrapped};
+use crate::diff::{self, DiffLayout};
 use crate::highlight::Highlighted;
 use crate::source::{
-    Freshness, SourceMessage, SourceMessages, SourceRequest, SourceText, SourceVersion, SourceView,
-    carry_highlighting,
+    SourceMessage, SourceMessages, SourceRequest, SourceText, SourceVersion, SourceView, carry_highlighting,
 };
-use crate::text::wrap;
 use lab_core::run::RunId;
 use ratatui::layout::Rect;
 use std::collections::BTreeMap;
@@ -21,15 +21,6 @@ pub enum SourceMode {
     Unified,
     /// The changes, old and new text side by side.
     Split,
-}
-
-/// What happened to a line since the base.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LineChange {
-    New,
-    Changed,
-    /// Lines below it were removed.
-    GoneBelow,
 }
 
 /// One row of the file.
@@ -48,9 +39,6 @@ pub(super) enum FileRow {
         part: usize,
     },
 }
-
-/// Most rows of a message.
-const PARTS: usize = 4;
 
 #[derive(Clone, Debug, Default)]
 pub struct SourceState {
@@ -409,56 +397,4 @@ impl SourceState {
         }
         layout
     }
-}
-
-/// Columns of a message in a text of so many columns: its sign stands before it.
-pub(super) fn message_columns(text_columns: usize) -> usize {
-    text_columns.saturating_sub(2)
-}
-
-/// A message in rows: its severity, its text, and whether it is stale.
-pub(super) fn wrapped(message: &SourceMessage, columns: usize) -> Vec<String> {
-    let behind = match message.freshness {
-        Freshness::Fresh => "",
-        Freshness::Stale => " (stale: the file is newer)",
-        Freshness::Lost => " (stale: this line has changed since)",
-    };
-    let text = format!("{}: {}{behind}", message.word(), message.text);
-    let mut rows = wrap(&text, columns);
-    rows.truncate(PARTS);
-    rows
-}
-
-/// What happened to each line, and where changes begin.
-fn changes(diff: &diff::Diff, lines: usize) -> (BTreeMap<usize, LineChange>, Vec<usize>) {
-    let mut all = BTreeMap::new();
-    let mut starts = Vec::new();
-    for hunk in diff.hunks() {
-        // The line of the new text above the present one.
-        let mut above = (hunk.new as usize).saturating_sub(1);
-        if hunk.counts().1 == 0 {
-            above = hunk.new as usize;
-        }
-        for change in hunk.lines.chunk_by(|a, b| (a.kind == LineKind::Same) == (b.kind == LineKind::Same)) {
-            let added: Vec<usize> = change.iter().filter_map(|line| Some(line.new? as usize - 1)).collect();
-            let is_change = change.iter().any(|line| line.kind != LineKind::Same);
-            if is_change && lines > 0 {
-                // Where no new line resembles an old one, all new lines replace all removed ones.
-                let has_removed = change.iter().any(|line| line.kind == LineKind::Removed);
-                let is_other = has_removed && change.iter().all(|line| line.counterpart.is_none());
-                let became = |line: &diff::DiffLine| match line.counterpart.is_some() || is_other {
-                    true => LineChange::Changed,
-                    false => LineChange::New,
-                };
-                all.extend(change.iter().filter_map(|line| Some((line.new? as usize - 1, became(line)))));
-                let start = added.first().copied().unwrap_or(above.saturating_sub(1)).min(lines - 1);
-                if added.is_empty() {
-                    all.insert(start, LineChange::GoneBelow);
-                }
-                starts.push(start);
-            }
-            above += added.len();
-        }
-    }
-    (all, starts)
 }

@@ -1,6 +1,9 @@
 //! Tests that build small `.cu` sources and check the values they compute.
 #![allow(clippy::unwrap_used)]
 
+#[path = "../../../tests/support/headers.rs"]
+mod headers;
+
 mod basics;
 mod failures;
 mod features;
@@ -40,13 +43,8 @@ fn request(source: PathBuf) -> BuildRequest {
         sanitizer: None,
         problem_header: "struct LabDims { int n; };\n".into(),
         arch: String::new(),
-        cache_dir: cache(),
+        cache_dir: headers::beside(),
     }
-}
-
-/// The cache folder: beside the tests' executable, so that the next run of the tests finds the compiled headers.
-fn cache() -> PathBuf {
-    std::env::current_exe().unwrap().with_file_name("cpu-device-cache")
 }
 
 /// A loaded module and a device to run it on.

@@ -15,6 +15,7 @@ use super::values_text::NpyFiles;
 use crate::dtype::Dtype;
 use crate::outcome::Stop;
 use crate::problem::key_error::{KeyError, toml_error};
+use peers::PeersOf;
 use std::path::Path;
 use text::{ExtentText, ProblemFile, TensorText, TensorType};
 
@@ -60,7 +61,8 @@ impl ProblemFile {
         self.check_drawn(&tensors, &counts)?;
         let tensors = tensors.into_iter().map(|t| t.tensor).collect();
         let graph = self.graph.unwrap_or(true);
-        let peers = peers::peers(&self.peer, graph)?;
+        let of = PeersOf { entry: &self.entry, types: &self.types, graph };
+        let peers = peers::peers(&self.peer, &of)?;
         let objective = Objective { figure: self.objective.measure, aggregate: self.objective.aggregate };
         let scalars = self.scalar.into_iter().map(|scalar| (scalar.name, scalar.dtype)).collect();
         Ok(ProblemSpec {

@@ -1,14 +1,12 @@
 //! The buffers of one case on one worker, and its launches.
 
-use super::parameters::with_parameters;
+use super::parameters::{parameters, with_parameters};
 use super::spec::{Case, CaseTensor, ProblemSpec, TensorRole, TensorSpec};
 use crate::dtype::Dtype;
 use crate::gates::Unwritten;
 use crate::outcome::Stop;
 use crate::probe::bounds::CacheState;
-use crate::worker::{
-    Breach, BufferId, Launch, LaunchArg, LaunchParameter, LaunchTensor, ModuleId, SCRATCH_NAME, Worker,
-};
+use crate::worker::{Breach, BufferId, Launch, LaunchArg, LaunchTensor, ModuleId, SCRATCH_NAME, Worker};
 use lab_device::ExecutionOrder;
 use std::rc::Rc;
 
@@ -243,21 +241,9 @@ impl CaseLauncher {
             dims,
             order,
             tensors: self.tensors(),
-            parameters: self.parameters(),
+            parameters: parameters(&self.spec, self.case()),
             scratch: self.name_of(SCRATCH_NAME),
         }
-    }
-
-    /// What the arguments are: the tensors, the scalars, the dims.
-    fn parameters(&self) -> Vec<LaunchParameter> {
-        let tensors = self.spec.tensors.iter().zip(&self.case().tensors).map(|(tensor, shaped)| {
-            let shape = shaped.shape.iter().map(|n| *n as u64).collect();
-            LaunchParameter { name: tensor.name.clone(), dtype: shaped.dtype, shape: Some(shape) }
-        });
-        let number = |name: &String, dtype| LaunchParameter { name: name.clone(), dtype, shape: None };
-        let scalars = self.spec.scalars.iter().map(|(name, dtype)| number(name, *dtype));
-        let dims = self.spec.dims.iter().map(|name| number(name, Dtype::I32));
-        tensors.chain(scalars).chain(dims).collect()
     }
 
     /// What a launch statement may ask tensor maps of. The tensors are the first arguments.

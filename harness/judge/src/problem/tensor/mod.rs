@@ -31,9 +31,10 @@ mod verify;
 
 use crate::outcome::{Correctness, Stop};
 use crate::problem::api::{
-    BuildNeeds, HeldOutUse, PeerSpec, Problem, ProblemContext, StockUse, Timed, WorkerRole,
+    BuildNeeds, HeldOutUse, LeftOut, Problem, ProblemCase, ProblemContext, StockUse, Timed, WorkerRole,
 };
 use crate::problem::key_error::KeyError;
+use crate::problem::peer::PeerSpec;
 use crate::worker::{ModuleId, Worker};
 use case_data::{Ahead, CaseData, Part, draw, planted_sets, sets};
 use input_values::InputValues;
@@ -130,8 +131,50 @@ impl Problem for TensorProblem {
         &self.spec.peers
     }
 
-    fn entries(&self) -> Vec<String> {
-        self.spec.entries().into_iter().map(str::to_owned).collect()
+    fn cases(&self) -> Vec<ProblemCase> {
+        let case = |case: &Case| ProblemCase { label: case.label.clone(), is_held_out: case.held_out };
+        match self.chosen.is_empty() {
+            true => self.spec.cases.iter().map(case).collect(),
+            false => self.chosen.iter().map(|index| case(&self.spec.cases[*index])).collect(),
+        }
+    }
+
+    fn leave_out(&mut self, labels: &[String]) {
+        let mut spec = (*self.spec).clone();
+        spec.cases.retain(|case| !labels.contains(&case.label));
+        self.spec = Rc::new(spec);
+    }
+
+    fn launch_each(
+        &mut self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        module: ModuleId,
+    ) -> Result<Vec<LeftOut>, Stop> {
+        let mut failed = Vec::new();
+        for index in &self.chosen {
+            let case = &self.spec.cases[*index];
+            let sets = [case_data::first_set(&self.spec, case, cx.device, cx.seed)];
+            let launcher = CaseLauncher::set_up(&self.spec, *index, worker, &sets)?;
+            let parameters = parameters::parameters(&self.spec, case);
+            let launched = match worker.require_entry(module, &case.entry, parameters) {
+                Ok(()) => launcher.launch(worker, module, 0, &sets, ExecutionOrder::Forward).map(drop),
+                missing => missing,
+            };
+            if let Err(stop) = launched {
+                failed.push(LeftOut { label: case.label.clone(), why: stop.to_string() });
+                // A kernel in CUDA C++ that crashed leaves nothing that could be used.
+                if !(worker.is_python() && worker.is_alive()) {
+                    return Ok(failed);
+                }
+            }
+            launcher.take_down(worker)?;
+        }
+        Ok(failed)
+    }
+
+    fn require_entries(&self, worker: &mut Worker, module: ModuleId) -> Result<(), Stop> {
+        parameters::require_entries(&self.spec, worker, module)
     }
 
     fn use_graph(&mut self, graph: bool) {
@@ -250,9 +293,7 @@ impl Problem for TensorProblem {
         worker: &mut Worker,
         module: ModuleId,
     ) -> Result<Correctness, Stop> {
-        for entry in self.spec.entries() {
-            worker.require_entry(module, entry)?;
-        }
+        self.require_entries(worker, module)?;
         // Without this line the measure is throughput_sps, as lab.toml has it.
         if self.spec.objective.figure != Figure::Samples {
             cx.out.line("objective", self.spec.objective.figure.key())?;
@@ -271,9 +312,7 @@ impl Problem for TensorProblem {
         module: ModuleId,
         place: WorkerRole,
     ) -> Result<Box<dyn Timed>, Stop> {
-        for entry in self.spec.entries() {
-            worker.require_entry(module, entry)?;
-        }
+        self.require_entries(worker, module)?;
         let resident = match place {
             WorkerRole::Verified => self.resident(cx, worker)?,
             WorkerRole::Fresh(_) | WorkerRole::Incumbent => {
@@ -314,9 +353,7 @@ impl Problem for TensorProblem {
         worker: &mut Worker,
         module: ModuleId,
     ) -> Result<(), Stop> {
-        for entry in self.spec.entries() {
-            worker.require_entry(module, entry)?;
-        }
+        self.require_entries(worker, module)?;
         for index in &self.chosen {
             let case = &self.spec.cases[*index];
             let sets = [case_data::first_set(&self.spec, case, cx.device, cx.seed)];

@@ -1,8 +1,32 @@
-//! The parameters of a problem's kernels, for a kernel that has others.
+//! The parameters of a problem's kernels: for a launch, and for a kernel that has others.
 
 use super::spec::{Case, ProblemSpec, TensorRole};
+use crate::dtype::Dtype;
 use crate::outcome::Stop;
+use crate::worker::{LaunchParameter, ModuleId, Worker};
 use lab_device::OTHER_PARAMETERS;
+
+/// What the arguments of a launch are: the tensors, the scalars, the dims.
+pub fn parameters(spec: &ProblemSpec, case: &Case) -> Vec<LaunchParameter> {
+    let tensors = spec.tensors.iter().zip(&case.tensors).map(|(tensor, shaped)| {
+        let shape = shaped.shape.iter().map(|n| *n as u64).collect();
+        LaunchParameter { name: tensor.name.clone(), dtype: shaped.dtype, shape: Some(shape) }
+    });
+    let number = |name: &String, dtype| LaunchParameter { name: name.clone(), dtype, shape: None };
+    let scalars = spec.scalars.iter().map(|(name, dtype)| number(name, *dtype));
+    let dims = spec.dims.iter().map(|name| number(name, Dtype::I32));
+    tensors.chain(scalars).chain(dims).collect()
+}
+
+/// Returns [`Stop::Build`] if a module lacks an entry of the problem, or a function takes other parameters.
+pub fn require_entries(spec: &ProblemSpec, worker: &mut Worker, module: ModuleId) -> Result<(), Stop> {
+    for entry in spec.entries() {
+        let case = spec.cases.iter().find(|case| case.entry == entry);
+        let parameters = case.map(|case| parameters(spec, case)).unwrap_or_default();
+        worker.require_entry(module, entry, parameters)?;
+    }
+    Ok(())
+}
 
 /// Adds the problem's parameters to a failure that says that the kernel has others.
 pub fn with_parameters(stop: Stop, spec: &ProblemSpec, case: &Case) -> Stop {

@@ -1,6 +1,7 @@
 //! The trusted kernel, reference.cu or reference.py, in a worker of its own. Expected values never enter the candidate's process.
 
 use super::launcher::{CaseLauncher, Inputs, Outputs, Written};
+use super::parameters::require_entries;
 use super::spec::{Case, ProblemSpec, TensorRole};
 use crate::gates;
 use crate::outcome::Stop;
@@ -57,9 +58,7 @@ impl ReferenceKernel {
         let image = Self::image(spec, folder, cx)?;
         let mut worker = (cx.spawn_worker)(WorkerFor::Reference(language))?;
         let module = worker.load(&image).map_err(|stop| as_problem(&source, stop))?;
-        for entry in spec.entries() {
-            worker.require_entry(module, entry).map_err(|stop| as_problem(&source, stop))?;
-        }
+        require_entries(spec, &mut worker, module).map_err(|stop| as_problem(&source, stop))?;
         Ok(ReferenceKernel { source, worker, module, is_deterministic: false })
     }
 

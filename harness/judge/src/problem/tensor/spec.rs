@@ -6,7 +6,7 @@ use super::planted::Planting;
 use crate::dtype::Dtype;
 use crate::gates::Tolerance;
 use crate::probe::bounds::CacheState;
-use crate::problem::api::PeerSpec;
+use crate::problem::peer::PeerSpec;
 use lab_protocol::When;
 use serde::Deserialize;
 

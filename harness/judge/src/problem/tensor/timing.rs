@@ -6,6 +6,7 @@
 
 use super::objective::{Amounts, Figure};
 use super::outcomes::{CaseOutcome, CaseOutcomes};
+use super::parameters::require_entries;
 use super::resident::{AcceptedOutputs, Resident, TimedCases};
 use super::spec::{Case, ProblemSpec, TensorRole};
 use super::tally::{ComparedOutputs, GateTally, LaunchOf};
@@ -291,9 +292,7 @@ impl Timed for TensorTiming {
 
     fn in_same_worker(&self, worker: &mut Worker, image: &Path) -> Result<Option<Box<dyn Timed>>, Stop> {
         let module = worker.load(image)?;
-        for entry in self.spec.entries() {
-            worker.require_entry(module, entry)?;
-        }
+        require_entries(&self.spec, worker, module)?;
         Ok(Some(Box::new(TensorTiming::new(
             self.resident.clone(),
             module,

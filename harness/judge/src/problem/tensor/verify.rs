@@ -120,16 +120,16 @@ impl CaseCheck<'_> {
         let Launches { launcher, drawn, accepted, least } = *launches;
         let sets = drawn.sets.len();
         // A GPU has an order of its own.
-        let (orders, launches) = match cx.device.emulated {
-            true => {
-                let shuffled = ExecutionOrder::Shuffled(cx.seed);
-                (vec![ExecutionOrder::Forward, ExecutionOrder::Reverse, shuffled], sets.max(least))
-            }
-            false => (vec![ExecutionOrder::Forward], sets),
+        let is_ordered = worker.orders_threads();
+        let launches = if cx.device.emulated { sets.max(least) } else { sets };
+        let shuffled = ExecutionOrder::Shuffled(cx.seed);
+        let orders = match is_ordered {
+            true => vec![ExecutionOrder::Forward, ExecutionOrder::Reverse, shuffled],
+            false => vec![ExecutionOrder::Forward],
         };
         for i in 0..launches {
             let (set, order) = (i % sets, orders[i % orders.len()]);
-            let how = match (cx.device.emulated, order) {
+            let how = match (is_ordered, order) {
                 (false, _) => format!("launch {}", i + 1),
                 (true, ExecutionOrder::Forward) => "threads in order".into(),
                 (true, ExecutionOrder::Reverse) => "threads in reverse order".into(),

@@ -16,12 +16,6 @@ struct Built {
     _folder: tempfile::TempDir,
 }
 
-/// One build cache for all of these tests, so that the compiler's headers are prepared once.
-fn cache() -> PathBuf {
-    static CACHE: std::sync::OnceLock<tempfile::TempDir> = std::sync::OnceLock::new();
-    CACHE.get_or_init(|| tempfile::tempdir().unwrap()).path().to_owned()
-}
-
 fn build(source: &str, problem_header: &str) -> Built {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kernel.cu");
@@ -35,7 +29,7 @@ fn build(source: &str, problem_header: &str) -> Built {
         sanitizer: None,
         problem_header: problem_header.into(),
         arch: String::new(),
-        cache_dir: cache(),
+        cache_dir: crate::testing::headers::beside(),
     };
     let built = lab_device::builder(Target::Cpu).unwrap().build(&request).unwrap();
     let image = built.image.unwrap_or_else(|| panic!("does not build:\n{}", built.log)).path;

@@ -128,7 +128,7 @@ impl ModelLauncher {
         hidden: usize,
         steps: usize,
     ) -> Result<Self, Stop> {
-        worker.require_entry(module, ENTRY)?;
+        worker.require_entry(module, ENTRY, Vec::new())?;
         Ok(ModelLauncher {
             module,
             hidden,

@@ -209,6 +209,10 @@ impl Problem for WaveGruProblem {
         folder.unwrap_or(launcher::ENTRY)
     }
 
+    fn require_entries(&self, worker: &mut Worker, module: ModuleId) -> Result<(), Stop> {
+        worker.require_entry(module, launcher::ENTRY, Vec::new())
+    }
+
     fn refuses(&self, language: Language) -> Option<String> {
         (language == Language::Python).then(|| {
             "wavegru judges kernels in CUDA C++ (kernel.cu): write the Python kernel for a problem of the kind tensor, or judge it with \

@@ -86,13 +86,13 @@ fn a_kernel_or_a_launch_statement_that_is_not_there_is_a_build_error() {
     let mut worker = Worker::on_a_thread(open, limit).unwrap();
     let module = worker.load(Path::new("image")).unwrap();
     assert!(!worker.has_entry(module, "bare").unwrap());
-    let error = worker.require_entry(module, "bare").unwrap_err();
+    let error = worker.require_entry(module, "bare", Vec::new()).unwrap_err();
     assert!(matches!(error, Stop::Build(_)));
     assert_eq!(
         error.to_string(),
         "there is no launch statement for bare: the source must contain LAB_LAUNCH(bare) { … }"
     );
-    let error = worker.require_entry(module, "other").unwrap_err();
+    let error = worker.require_entry(module, "other", Vec::new()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "there is no kernel other: the source must define extern \"C\" __global__ void other(…)"

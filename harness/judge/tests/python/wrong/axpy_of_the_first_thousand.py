@@ -1,4 +1,6 @@
 # Right for one workload.
+# says: launch 1
+# never says: threads in
 # judged: fail by y_unwritten
 import numpy as np
 

@@ -1,5 +1,6 @@
 # Has a function of another name.
-# judged: no build: there is no function axpy
+# never says: stage: verify
+# judged: no build: kernel.py:6: error: there is no function axpy (line 6 defines axpby)
 
 
 def axpby(x, y, a):

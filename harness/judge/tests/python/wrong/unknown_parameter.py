@@ -1,4 +1,5 @@
 # Wants a parameter that the problem does not have.
+# never says: stage: verify
 # judged: no build: error: axpy has the parameter b
 
 

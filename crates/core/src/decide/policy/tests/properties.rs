@@ -38,6 +38,7 @@ fn candidates() -> impl Strategy<Value = Candidate> {
             is_foreign,
             fingerprint: Fingerprint(bytes.clone()),
             blob: bytes.clone(),
+            device: None,
             inputs: vec![file(KERNEL, &bytes)],
             outcome,
             word: outcome.map_or("", Outcome::word),
@@ -117,6 +118,7 @@ fn snapshots() -> impl Strategy<Value = Snapshot> {
                 running,
                 deciding,
                 last_decision,
+                kept: Vec::new(),
                 damaged: None,
             }
         },

@@ -1,7 +1,8 @@
 //! `[[peer]]`: other implementations of the problem that the kernel is timed beside.
 
-use crate::problem::api::PeerSpec;
+use crate::dtype::Dtype;
 use crate::problem::key_error::KeyError;
+use crate::problem::peer::PeerSpec;
 use lab_protocol::report::peers::MOST_PEERS;
 use serde::Deserialize;
 use std::path::{Component, Path, PathBuf};
@@ -11,6 +12,49 @@ const USUAL_FILE: &str = "peer.py";
 
 /// Longest name, in characters. It stands in a column.
 const MOST_CHARACTERS: usize = 32;
+
+/// Stands for the name of a type.
+const TYPE: &str = "{T}";
+
+/// The words of Python that name nothing else.
+const PYTHON_WORDS: [&str; 36] = [
+    "False",
+    "None",
+    "True",
+    "__debug__",
+    "and",
+    "as",
+    "assert",
+    "async",
+    "await",
+    "break",
+    "class",
+    "continue",
+    "def",
+    "del",
+    "elif",
+    "else",
+    "except",
+    "finally",
+    "for",
+    "from",
+    "global",
+    "if",
+    "import",
+    "in",
+    "is",
+    "lambda",
+    "nonlocal",
+    "not",
+    "or",
+    "pass",
+    "raise",
+    "return",
+    "try",
+    "while",
+    "with",
+    "yield",
+];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -26,8 +70,15 @@ pub(super) struct PeerText {
     graph: Option<bool>,
 }
 
-/// Checks the peers of a file, whose problem says `graph`.
-pub(super) fn peers(texts: &[PeerText], graph: bool) -> Result<Vec<PeerSpec>, KeyError> {
+/// What peers need of the rest of their problem.
+pub(super) struct PeersOf<'a> {
+    pub entry: &'a str,
+    pub types: &'a [Dtype],
+    pub graph: bool,
+}
+
+/// Checks the peers of a file.
+pub(super) fn peers(texts: &[PeerText], of: &PeersOf) -> Result<Vec<PeerSpec>, KeyError> {
     if texts.len() > MOST_PEERS {
         let what = format!("peer: {} are too many: a problem has at most {MOST_PEERS}", texts.len());
         return Err(KeyError::new(what).within("peer"));
@@ -37,7 +88,7 @@ pub(super) fn peers(texts: &[PeerText], graph: bool) -> Result<Vec<PeerSpec>, Ke
         let checked = if twice {
             Err(KeyError::new("another peer has this name").within("name"))
         } else {
-            text.check(graph)
+            text.check(of)
         };
         checked.map_err(|e| e.of(format_args!("peer '{}'", text.name)).within(i).within("peer"))
     };
@@ -45,7 +96,7 @@ pub(super) fn peers(texts: &[PeerText], graph: bool) -> Result<Vec<PeerSpec>, Ke
 }
 
 impl PeerText {
-    fn check(&self, graph: bool) -> Result<PeerSpec, KeyError> {
+    fn check(&self, of: &PeersOf) -> Result<PeerSpec, KeyError> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "_.+-:/".contains(c);
         if self.name.is_empty() || self.name.len() > MOST_CHARACTERS || !self.name.chars().all(plain) {
             let what = format!(
@@ -53,7 +104,7 @@ impl PeerText {
             );
             return Err(KeyError::new(what).within("name"));
         }
-        let (key, source, function) = match (&self.function, &self.kernel) {
+        let (key, source, functions) = match (&self.function, &self.kernel) {
             (Some(_), Some(_)) => {
                 let what = "function and kernel are both given: a peer is a function of a Python file, or a kernel.cu";
                 return Err(KeyError::new(what).within("kernel"));
@@ -63,32 +114,58 @@ impl PeerText {
                     "say what it is: function = \"NAME\" for a function of peer.py, or kernel = \"other.cu\"";
                 return Err(KeyError::new(what).within("name"));
             }
-            (Some(function), None) if !super::is_identifier(function) => {
-                let what = format!("function: '{function}' is not the name of a function");
-                return Err(KeyError::new(what).within("function"));
-            }
             (Some(function), None) => {
-                ("file", self.file.as_deref().unwrap_or(USUAL_FILE), Some(function.clone()))
+                let functions =
+                    of.functions(function).map_err(|what| KeyError::new(what).within("function"))?;
+                ("file", self.file.as_deref().unwrap_or(USUAL_FILE), functions)
             }
             (None, Some(_)) if self.file.is_some() => {
                 return Err(KeyError::new("file is for a function: leave it out").within("file"));
             }
-            (None, Some(kernel)) => ("kernel", kernel.as_str(), None),
+            (None, Some(kernel)) => ("kernel", kernel.as_str(), Vec::new()),
         };
         let source = inside(source).map_err(|what| KeyError::new(format!("{key}: {what}")).within(key))?;
         let is_python = source.extension().is_some_and(|extension| extension == "py");
-        match (&function, is_python) {
-            (Some(_), false) => {
-                Err(KeyError::new("file: it must be a Python file, as peer.py").within("file"))
-            }
-            (None, true) => {
+        match (self.function.is_some(), is_python) {
+            (true, false) => Err(KeyError::new("file: it must be a Python file, as peer.py").within("file")),
+            (false, true) => {
                 let what = "kernel: it is a Python file: name it with file = \"…\" and its function with function = \"…\"";
                 Err(KeyError::new(what).within("kernel"))
             }
             _ => {
-                Ok(PeerSpec { name: self.name.clone(), source, function, graph: self.graph.unwrap_or(graph) })
+                let graph = self.graph.unwrap_or(of.graph);
+                Ok(PeerSpec { name: self.name.clone(), source, functions, graph })
             }
         }
+    }
+}
+
+impl PeersOf<'_> {
+    /// Each entry with the function that it calls. `{T}` in the function's name stands for a type, as in the entry's.
+    fn functions(&self, function: &str) -> Result<Vec<(String, String)>, String> {
+        if function.contains(TYPE) && self.types.is_empty() {
+            return Err(format!(
+                "function: '{function}': {TYPE} stands for a type, and this problem has no types"
+            ));
+        }
+        let pairs: Vec<(String, String)> = match self.types {
+            [] => vec![(self.entry.to_owned(), function.to_owned())],
+            types => {
+                let of = |text: &str, dtype: &Dtype| text.replace(TYPE, dtype.word());
+                types.iter().map(|dtype| (of(self.entry, dtype), of(function, dtype))).collect()
+            }
+        };
+        for (_, name) in &pairs {
+            if !super::is_identifier(name) {
+                return Err(format!("function: '{function}' is not the name of a function"));
+            }
+            if PYTHON_WORDS.contains(&name.as_str()) {
+                return Err(format!(
+                    "function: '{name}' is a word of Python, and no function can have this name"
+                ));
+            }
+        }
+        Ok(pairs)
     }
 }
 
@@ -114,7 +191,8 @@ mod tests {
 
     fn read(text: &str) -> Result<Vec<PeerSpec>, String> {
         let file: File = toml::from_str(text).unwrap();
-        peers(&file.peer, true).map_err(|e| e.to_string())
+        let of = PeersOf { entry: "scale_{T}", types: &[Dtype::F32, Dtype::F16], graph: true };
+        peers(&file.peer, &of).map_err(|e| e.to_string())
     }
 
     #[test]
@@ -123,9 +201,23 @@ mod tests {
             "[[peer]]\nname = \"F.rms_norm\"\nfunction = \"rms\"\n[[peer]]\nname = \"old\"\nkernel = \"old/kernel.cu\"\ngraph = false\n",
         )
         .unwrap();
-        assert_eq!((read[0].source.to_str(), read[0].function.as_deref()), (Some("peer.py"), Some("rms")));
-        assert_eq!((read[1].source.to_str(), read[1].function.as_deref()), (Some("old/kernel.cu"), None));
+        let pairs = |with: [&str; 2]| {
+            vec![("scale_f32".into(), with[0].into()), ("scale_f16".into(), with[1].into())]
+        };
+        assert_eq!((read[0].source.to_str(), &read[0].functions), (Some("peer.py"), &pairs(["rms", "rms"])));
+        assert_eq!((read[1].source.to_str(), read[1].functions.len()), (Some("old/kernel.cu"), 0));
         assert_eq!((read[0].graph, read[1].graph), (true, false));
+    }
+
+    #[test]
+    fn a_function_for_each_type_is_named_as_the_entry_is() {
+        let read = read("[[peer]]\nname = \"a\"\nfunction = \"f_{T}\"\n").unwrap();
+        let pairs = [("scale_f32", "f_f32"), ("scale_f16", "f_f16")].map(|(a, b)| (a.into(), b.into()));
+        assert_eq!(read[0].functions, pairs);
+        let file: File = toml::from_str("[[peer]]\nname = \"a\"\nfunction = \"f_{T}\"\n").unwrap();
+        let of = PeersOf { entry: "scale", types: &[], graph: true };
+        let error = peers(&file.peer, &of).unwrap_err().to_string();
+        assert!(error.contains("{T} stands for a type, and this problem has no types"), "{error}");
     }
 
     #[test]
@@ -136,6 +228,11 @@ mod tests {
             ("name = \"a\"", "peer 'a': say what it is"),
             ("name = \"a\"\nfunction = \"f\"\nkernel = \"k.cu\"", "function and kernel are both given"),
             ("name = \"a\"\nfunction = \"f()\"", "'f()' is not the name of a function"),
+            ("name = \"a\"\nfunction = \"\"", "'' is not the name of a function"),
+            ("name = \"a\"\nfunction = \"größe\"", "'größe' is not the name of a function"),
+            ("name = \"a\"\nfunction = \"f_{U}\"", "'f_{U}' is not the name of a function"),
+            ("name = \"a\"\nfunction = \"lambda\"", "'lambda' is a word of Python"),
+            ("name = \"a\"\nfunction = \"None\"", "'None' is a word of Python"),
             ("name = \"a\"\nkernel = \"../k.cu\"", "kernel: it must be a path in the problem's folder"),
             ("name = \"a\"\nkernel = \"k.py\"", "kernel: it is a Python file"),
             ("name = \"a\"\nkernel = \"k.cu\"\nfile = \"p.py\"", "file is for a function"),

@@ -1,0 +1,25 @@
+//! The compiled headers of the cpu device, which all test programs of this workspace share: they are the same for each, and take
+//! seconds to make.
+#![allow(clippy::unwrap_used)]
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// The cache folder that has them in `headers`: beside the test programs, so that the next run finds them too.
+pub fn beside() -> PathBuf {
+    std::env::current_exe().unwrap().with_file_name("cpu-device-cache")
+}
+
+/// Gives a cache folder these headers. The folder must be on their file system: a build moves headers that are not there yet.
+#[allow(dead_code, reason = "some test programs use the folder itself")]
+pub fn share_with(cache: &Path) {
+    let shared = beside().join("headers");
+    for folder in [&*shared, cache] {
+        std::fs::create_dir_all(folder).unwrap();
+    }
+    match std::os::unix::fs::symlink(&shared, cache.join("headers")) {
+        // Another test was first.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+        linked => linked.unwrap(),
+    }
+}

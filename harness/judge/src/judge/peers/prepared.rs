@@ -1,0 +1,216 @@
+//! A peer on the way to its turns: built or loaded, checked by the problem's gates, set up.
+
+use super::captured::Captured;
+use super::files::PeerFile;
+use crate::compiler::SNAPSHOTS;
+use crate::device_lock::DeviceUse;
+use crate::judge::incumbent::Incumbent;
+use crate::judge::kernel_builder::KernelBuilder;
+use crate::judge::kernel_snapshot::KernelSnapshot;
+use crate::judge::processes::start_worker_quietly;
+use crate::judge::run_environment::RunEnvironment;
+use crate::outcome::{Correctness, Stop};
+use crate::problem::{self, LeftOut, PeerSpec, Problem, WorkerRole};
+use crate::worker::{ModuleId, Worker};
+use lab_protocol::Language;
+use lab_protocol::report::{Report, Writer};
+
+/// Most times that a peer is started to find the workloads that it computes. A crash that ends its process hides the workloads after it.
+const MOST_STARTS: usize = 6;
+
+/// A peer that gave right results, ready for its turns.
+pub struct PreparedPeer {
+    pub ready: Incumbent,
+    /// The workloads that it does not compute: it is ready for the others.
+    pub left_out: Vec<LeftOut>,
+    /// How many workloads were checked, with those that are left out.
+    pub of: usize,
+}
+
+/// What came of one start of a peer.
+enum Started {
+    Ready(PreparedPeer),
+    /// It does not compute these workloads.
+    Fails(Vec<LeftOut>),
+}
+
+impl PreparedPeer {
+    /// Builds the peer, checks it by the problem's gates and sets it up for the workloads that it computes. `Ok(Err(why))` if it
+    /// computes none.
+    pub fn set_up(
+        env: &RunEnvironment,
+        builder: &mut KernelBuilder,
+        of: &dyn Problem,
+        (peer, file): (&PeerSpec, &PeerFile),
+        out: &mut Writer,
+    ) -> Result<Result<Self, String>, Stop> {
+        let all = of.cases();
+        let mut left_out: Vec<LeftOut> = Vec::new();
+        for _ in 0..MOST_STARTS {
+            let found = match start(env, builder, of, (peer, file), &left_out, out)? {
+                Ok(Started::Ready(ready)) => {
+                    return Ok(Ok(PreparedPeer { left_out, of: all.len(), ..ready }));
+                }
+                Ok(Started::Fails(found)) => found,
+                Err(why) => return Ok(Err(why)),
+            };
+            left_out.extend(found);
+            let is_left = |label: &String| left_out.iter().all(|left| left.label != *label);
+            if !all.iter().any(|case| !case.is_held_out && is_left(&case.label)) {
+                break;
+            }
+        }
+        let first = left_out.into_iter().next();
+        Ok(Err(first.map_or_else(|| "it computes no workload".to_owned(), |first| first.why)))
+    }
+}
+
+/// Starts the peer, checks it on every workload that is not left out, and sets it up if it is right on all of these.
+fn start(
+    env: &RunEnvironment,
+    builder: &mut KernelBuilder,
+    of: &dyn Problem,
+    (peer, file): (&PeerSpec, &PeerFile),
+    left_out: &[LeftOut],
+    out: &mut Writer,
+) -> Result<Result<Started, String>, Stop> {
+    let language = peer.language();
+    if language == Language::Python && !env.options.trusted {
+        let source = peer.source.display();
+        return Ok(Err(format!(
+            "it is written in Python, and this folder is not trusted: look at {source}, then `lab trust`"
+        )));
+    }
+    out.line("peer_hash", format_args!("{} {}", peer.name, file.hash))?;
+    let starting = start_worker_quietly(env.options, language, env.target)?;
+    let call = peer.call(&file.text());
+    if !call.is_empty() {
+        out.line("peer_call", format_args!("{} {call}", peer.name))?;
+    }
+    let mut worker = starting.ready()?;
+    worker.limit_altogether(Some(env.options.peer_limit));
+    let module = load(env, builder, of, (peer, file), &mut worker)?;
+    let mut problem = problem::open(&env.options.folder)?;
+    problem.use_workloads(env.options.when);
+    problem.use_graph(peer.graph);
+    problem.leave_out(&labels(left_out));
+    let _access = env.access.wait(DeviceUse::Launching, out)?;
+    let (log, mut lines) = Captured::new();
+    let verdict = env.with_context(builder, &mut lines, |cx| {
+        problem.prepare(cx, &mut worker)?;
+        let failed = problem.launch_each(cx, &mut worker, module)?;
+        match failed.is_empty() {
+            true => problem.verify(cx, &mut worker, module).map(Ok),
+            false => Ok(Err(failed)),
+        }
+    });
+    let report = Report::read(&log.text());
+    match verdict {
+        Ok(Ok(Correctness::Pass)) => {}
+        Ok(Err(failed)) => return Ok(Ok(Started::Fails(failed))),
+        Ok(Ok(Correctness::Fail)) => {
+            let gate = report.failing_gate().map(|gate| format!("{} is {:e}", gate.name, gate.value));
+            let what = report.value("first_failure").map(str::to_owned).or(gate).unwrap_or_default();
+            let why = format!("its results are wrong: {what}");
+            return Ok(failures(&log.text(), &why).map(Started::Fails).ok_or(why));
+        }
+        Err(stop @ Stop::Crash(_)) => {
+            let why = stop.to_string();
+            return Ok(failures(&log.text(), &why).map(Started::Fails).ok_or(why));
+        }
+        Err(stop) => return Err(stop),
+    }
+    let timed = env.with_context(builder, &mut lines, |cx| {
+        problem.set_up(cx, &mut worker, module, WorkerRole::Incumbent)
+    })?;
+    let versions = worker.versions()?;
+    worker.limit_altogether(None);
+    if !versions.is_empty() {
+        let words: Vec<String> =
+            versions.iter().map(|(package, version)| format!("{package}={version}")).collect();
+        out.line("peer_versions", format_args!("{} {}", peer.name, words.join(" ")))?;
+    }
+    let mut ready = Incumbent::new(worker, timed);
+    Ok(ready.turn(0).map(|_| Started::Ready(PreparedPeer { ready, left_out: Vec::new(), of: 0 })))
+}
+
+/// The labels of these workloads.
+pub fn labels(left_out: &[LeftOut]) -> Vec<String> {
+    left_out.iter().map(|left| left.label.clone()).collect()
+}
+
+/// The workloads whose lines in a log say that they failed, the first of them for this reason. `None` if no line does.
+fn failures(log: &str, why: &str) -> Option<Vec<LeftOut>> {
+    let outcome = |line: &str| {
+        let (label, outcome) = line.strip_prefix("workload: ")?.split_once(" correctness=")?;
+        matches!(outcome, "fail" | "crash").then(|| label.to_owned())
+    };
+    let labels = log.lines().filter_map(outcome).enumerate();
+    let failed = labels.map(|(at, label)| {
+        let why = if at == 0 { why } else { "its results are wrong" };
+        LeftOut { label, why: why.to_owned() }
+    });
+    Some(failed.collect::<Vec<_>>()).filter(|failed| !failed.is_empty())
+}
+
+/// Builds a kernel.cu, or loads a Python file, as it was read.
+fn load(
+    env: &RunEnvironment,
+    builder: &mut KernelBuilder,
+    of: &dyn Problem,
+    (peer, file): (&PeerSpec, &PeerFile),
+    worker: &mut Worker,
+) -> Result<ModuleId, Stop> {
+    let shown_as = peer.source.display().to_string();
+    let name = peer.source.file_name().unwrap_or_default();
+    let copy = KernelSnapshot::write(&file.bytes, name, &shown_as, &env.cache_dir.join(SNAPSHOTS))?;
+    match peer.language() {
+        Language::Cuda => {
+            let source = env.options.folder.join(&peer.source);
+            let image = builder.peer(copy.source(), &source, &of.build_needs(env.device))?;
+            worker.load(&image.path)
+        }
+        Language::Python => worker.load_with(&copy.source(), &peer.functions),
+    }
+}
+
+/// The first line of why a peer has no figure, with its file and its function.
+pub fn with_place(why: &str, peer: &PeerSpec, source: &str) -> String {
+    let why = why.lines().next().unwrap_or_default();
+    let file = peer.source.display().to_string();
+    // A worker knows a source by the name of its copy.
+    let own = peer.source.file_name().unwrap_or_default().to_string_lossy();
+    match why.strip_prefix(own.as_ref()).filter(|rest| rest.starts_with(':')) {
+        Some(rest) => format!("{file}{rest}"),
+        None if why.starts_with(&file) => why.to_owned(),
+        // A worker calls what it runs the kernel.
+        None => {
+            let why =
+                why.strip_prefix("the kernel ").map_or_else(|| why.to_owned(), |rest| format!("it {rest}"));
+            format!("{why} ({})", peer.place(source))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_has_the_file_and_its_line() {
+        let peer = PeerSpec {
+            name: "a".into(),
+            source: "other/peer.py".into(),
+            functions: vec![("scale".into(), "f".into())],
+            graph: true,
+        };
+        let said = |why: &str| with_place(why, &peer, "import torch\ndef f(x):\n    pass\n");
+        assert_eq!(said("peer.py:3: error: no kernel.py\nTraceback"), "other/peer.py:3: error: no kernel.py");
+        assert_eq!(
+            said("its results are wrong: y is 3"),
+            "its results are wrong: y is 3 (f, other/peer.py:2)"
+        );
+        assert_eq!(said("the kernel crashed: so"), "it crashed: so (f, other/peer.py:2)");
+        assert_eq!(said("other/peer.py is empty"), "other/peer.py is empty");
+    }
+}
