@@ -183,7 +183,8 @@ def forks(x, y):
 """
 
 PATCHED = RULES + """
-import builtins, ctypes, json, socket, struct, time
+import builtins, ctypes, json, socket, struct, sys, time
+import torch.overrides
 import numpy
 
 class Event:
@@ -202,6 +203,21 @@ socket.socket.recv = socket.socket.sendall = None
 numpy.frombuffer = numpy.concatenate = numpy.cumsum = None
 ctypes.byref = ctypes.memmove = None
 torch.as_tensor = torch.empty
+torch.Tensor.view = torch.Tensor.__getitem__ = lambda *a: 1 / 0
+
+class Mode(torch.overrides.TorchFunctionMode):
+    def __torch_function__(self, function, types, args=(), named=None):
+        assert not prepares(sys._getframe(1)), "called by the worker, where no time is taken"
+        return function(*args, **(named or {}))
+
+def prepares(frame):
+    while frame is not None:
+        if frame.f_code.co_name == "_call":
+            return True
+        frame = frame.f_back
+    return False
+
+Mode().__enter__()
 """
 
 WILD = """

@@ -1,7 +1,9 @@
 """Sources that do not load, functions that do not fit, and exceptions: each is shown at its line."""
 
 import importlib.util
+import os
 import sys
+import tempfile
 import unittest
 
 from .worker_case import X, WorkerCase
@@ -60,6 +62,34 @@ def direct(x, y):
         self.assertIn("A Triton kernel needs a GPU, and this is the cpu device", text.partition("\n")[0])
         self.assertIn("define `def direct(x, y):` with `kernel[grid](…)` in it", self.fails("Build", self.launch, "direct"))
 
+    def test_a_module_that_is_missing_says_what_to_do(self):
+        text = self.fails("Build", self.worker.load, "import no_such.part\n").partition("\n")[0]
+        self.assertIn("-m pip install no_such`", text)
+        self.assertIn("in `extra` under [watch] of lab.toml", text)
+        text = self.fails("Build", self.worker.load, "import numpy.no_such\n").partition("\n")[0]
+        self.assertIn("has numpy without it: another version of numpy may have it", text)
+        self.assertNotIn("pip", text)
+
+    def load_bytes(self, content):
+        """The failure of a source of these bytes."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = os.path.join(folder.name, "kernel.py")
+        with open(path, "wb") as file:
+            file.write(content)
+        return self.fails("Build", self.worker.call, "Load", image=path)
+
+    def test_a_file_that_is_no_utf_8_says_so(self):
+        source = "def f(x, y):\n    pass\n"
+        self.assertEqual(self.load_bytes(source.encode("utf-16")),
+                         "kernel.py:1: error: the file is UTF-16: save it as UTF-8, which Python reads")
+        text = self.load_bytes(b"# a comment\n# -*- coding: no-such-thing -*-\n" + source.encode())
+        self.assertTrue(text.startswith("kernel.py:2: error: unknown encoding: no-such-thing: "), text)
+        self.assertIn("Save it as UTF-8", text)
+        text = self.load_bytes(b"x = 1\ny = '\xff'\n")
+        self.assertTrue(text.startswith("kernel.py:"), text)
+        self.assertIn("utf-8", text)
+
     def test_an_exit_while_the_source_is_loaded_is_an_error_of_the_source(self):
         text = self.fails("Build", self.worker.load, "import sys\nsys.exit(3)\n")
         self.assertTrue(text.startswith("kernel.py:2: error: SystemExit: 3: a kernel must not end its process"), text)
@@ -99,6 +129,72 @@ class Calling(WorkerCase):
                          "kernel.py:1: error: there is no function f (line 1 defines g): kernel.py must define `def f(x, y):`, "
                          "which writes into its outputs and returns None. The parameters are: x (f32, 4), y (f32, 4)")
         self.assertIn("int is no function: h", self.fails("Build", self.launch, "h"))
+
+    def test_an_object_that_is_called_has_the_line_where_the_source_makes_it(self):
+        self.load("""class Adds:
+    def __init__(self, *values):
+        pass
+    def __call__(self, x, y, alpha):
+        pass
+
+import functools
+if True:
+    adds = Adds()
+partly = functools.partial(lambda x, y, z, beta: None, z=1)
+class Returns:
+    def __new__(cls, x, y):
+        return 3
+@property
+def unreadable(self):
+    pass
+""")
+        self.assertIn("kernel.py:9: error: adds has the parameter alpha", self.fails("Build", self.launch, "adds"))
+        self.assertIn("kernel.py:10: error: partly has the parameter beta", self.fails("Build", self.launch, "partly"))
+        self.assertIn("kernel.py:1: error: Adds takes *values", self.fails("Build", self.launch, "Adds"))
+        self.assertIn("kernel.py:11: error: Returns returned a value of type builtins.int", self.fails("Crash", self.launch, "Returns"))
+        self.assertIn("property is no function: unreadable", self.fails("Build", self.launch, "unreadable"))
+
+    def test_an_exception_without_a_text_keeps_its_line(self):
+        self.load("""class Mute(Exception):
+    def __str__(self):
+        raise ZeroDivisionError
+    __repr__ = __str__
+def f(x, y):
+    y[...] = x
+    raise Mute
+def loud(x, y):
+    raise SystemExit(Mute())
+""")
+        text = self.fails("Crash", self.launch)
+        self.assertTrue(text.startswith("kernel.py:7: error: kernel.Mute, whose text cannot be made (builtins.ZeroDivisionError)\n"),
+                        text)
+        self.assertIn("kernel.py:9: error: ", self.fails("Crash", self.launch, "loud"))
+
+    def test_exceptions_of_a_kernels_objects_are_the_kernels(self):
+        self.load("""class Kind(type):
+    def __getattribute__(cls, name):
+        raise KeyboardInterrupt
+class Odd(metaclass=Kind):
+    def __del__(self):
+        raise ValueError
+def f(x, y):
+    y[...] = x
+    return object.__new__(Odd)
+class Key(str):
+    __hash__ = str.__hash__
+    def __eq__(self, other):
+        raise KeyboardInterrupt
+def ok(x, y):
+    y[...] = x
+def named(x, y):
+    globals()[Key("late")] = globals().pop("other", None)
+    y[...] = x
+""")
+        self.assertIn("kernel.py:7: error: f returned a value of type kernel.Odd", self.fails("Crash", self.launch))
+        self.launch("named")
+        text = self.fails("Crash", self.launch, "late")
+        self.assertTrue(text.startswith("kernel.py:13: error: KeyboardInterrupt"), text)
+        self.assertEqual(self.launch("ok"), X)
 
     def test_a_value_that_is_returned_is_an_error(self):
         self.load("def f(x, y):\n    return x + 1\n")

@@ -2,8 +2,10 @@
 
 import importlib.util
 import os
+import socket
 import struct
 import tempfile
+import time
 import unittest
 
 from . import judge
@@ -100,6 +102,24 @@ def f(x, y):
         text = self.fails("Crash", self.launch)
         # The thread may still be in its first line.
         self.assertRegex(text, r"^kernel.py:1[67]: error: the kernel left 1 thread running after its launch, in wait$")
+
+    def test_what_is_written_when_the_launch_is_over_is_named(self):
+        path = os.path.join(self.worker.folder, "socket")
+        # The thread waits in a function of a library, as an honest one may.
+        self.load(f"""import socket, threading
+waiting = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+waiting.bind({path!r})
+def f(x, y):
+    y[...] = x
+    threading.Thread(target=socket.SocketIO(waiting, "r").readinto, args=(y.view("u1")[4:],), daemon=True).start()
+""")
+        self.assertEqual(self.launch(), X)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as writer:
+            writer.sendto(b"late", path)
+        end = time.monotonic() + judge.PATIENCE
+        while self.worker.read(self.y) == X:
+            self.assertLess(time.monotonic(), end, "the thread did not write")
+        self.assertEqual(self.worker.breaches(), [{"LateStore": {"buffer": "y", "offset": 4}}])
 
     def test_what_is_not_written_holds_its_poison(self):
         self.load("def f(x, y):\n    y[:2] = x[:2]\n")
@@ -211,6 +231,21 @@ def ends(x, y):
         for entry in ("f", "raises", "f"):
             self.assertEqual(self.launch(entry), X)
         self.assertEqual(self.worker.close(), 0)
+
+    def test_a_copy_that_returns_from_the_kernel_is_told_of(self):
+        self.load("import os\ndef f(x, y):\n    child = os.fork()\n    y[...] = x\n    if child:\n        os.waitpid(child, 0)\n")
+        self.assertEqual(self.launch(), X)
+        self.worker.kill()
+        self.assertIn(b"a copy of this process that the kernel made by fork has returned", self.worker.printed["stderr"])
+
+    def test_a_kernel_does_not_replace_its_process(self):
+        self.load("import os, subprocess\ndef f(x, y):\n    os.execv('/bin/true', ['true'])\n"
+                  "def runs(x, y):\n    assert subprocess.run(['/bin/true']).returncode == 0\n    y[...] = x\n"
+                  "def forks(x, y):\n    if os.fork() == 0:\n        os.execv('/bin/true', ['true'])\n    os.wait()\n    y[...] = x\n")
+        text = self.fails("Crash", self.launch)
+        self.assertTrue(text.startswith("kernel.py:3: error: RuntimeError: a kernel must not replace its process by another"), text)
+        for entry in ("runs", "forks"):
+            self.assertEqual(self.launch(entry), X)
 
     def test_a_copy_of_the_process_has_memory_of_its_own(self):
         self.load("import os\ndef f(x, y):\n    if os.fork() == 0:\n        y[...] = x\n        os._exit(0)\n    os.wait()\n")

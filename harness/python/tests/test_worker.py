@@ -53,6 +53,21 @@ class Requests(WorkerCase):
         self.assertEqual(self.launch(), X)
         self.assertEqual(self.worker.close(), 0)
 
+    def test_the_versions_are_those_of_the_packages_that_the_sources_import(self):
+        folder = os.path.join(self.worker.folder, "packages")
+        os.mkdir(folder)
+        for name, text in (("used_here", "class Text(str):\n    pass\n__version__ = Text('1.2 \\n.3')\nimport used_there\n"),
+                           ("used_there", "__version__ = '4'\n"), ("unwilling", "def __getattr__(name):\n    raise ValueError\n"),
+                           ("late", "__version__ = '5'\n"), ("unversioned", "__version__ = (1, 2)\n")):
+            with open(os.path.join(folder, f"{name}.py"), "w", encoding="utf-8") as file:
+                file.write(text)
+        self.load(f"import sys\nsys.path.append({folder!r})\nimport used_here, unwilling, unversioned, json\n"
+                  "def f(x, y):\n    from late import __version__\n    y[...] = x\n")
+        self.launch()
+        names = dict(self.worker.call("Versions")["Versions"])
+        self.assertEqual(list(names), ["late", "numpy", "python", "used_here"])
+        self.assertEqual((names["used_here"], names["late"]), ("1.2.3", "5"))
+
     def test_a_replay_runs_all_launches_and_flushes_before_them(self):
         self.load(COPY)
         flush, other = self.worker.buffer("flush", 64), self.worker.buffer("z", 16)

@@ -208,6 +208,13 @@ pub enum Breach {
         /// The first byte that changed, if that is known.
         offset: Option<u64>,
     },
+    /// Results changed when their launch was over, before any other launch. Only a worker that is Python can tell.
+    LateStore {
+        /// The buffer's name.
+        buffer: String,
+        /// The first byte that changed, if that is known.
+        offset: Option<u64>,
+    },
     /// A buffer that was sealed as an input changed. `offset` is the first byte that changed.
     InputChanged {
         /// The buffer's name.

@@ -8,6 +8,7 @@ use lab_judge::measure::plan::Trials;
 use lab_protocol::{Exit, Tool};
 use libtest_mimic::{Failed, Trial};
 use std::path::Path;
+use std::time::Duration;
 
 const RIGHT: &str = "def axpy(x, y, a):\n    y[:] = x * a + 1\n";
 
@@ -27,11 +28,12 @@ LAB_LAUNCH(axpy) {
 type NamedTest = (&'static str, fn() -> Result<(), Failed>);
 
 pub fn trials() -> Vec<Trial> {
-    let tests: [NamedTest; 9] = [
+    let tests: [NamedTest; 10] = [
         ("reference_in_cuda", reference_in_cuda),
         ("cuda_kernel_judged_by_python", cuda_kernel_judged_by_python),
         ("two_references", two_references),
         ("broken_reference", broken_reference),
+        ("reference_that_hangs", reference_that_hangs),
         ("check_is_not_for_python", check_is_not_for_python),
         ("wavegru_is_not_for_python", wavegru_is_not_for_python),
         ("dump", dump),
@@ -89,6 +91,27 @@ fn broken_reference() -> Result<(), Failed> {
         ("def axpy(x, y, a):\n    y[:3] = 1\n", "never wrote y[3]"),
         ("def axpy(x, y, a):\n    raise ValueError('no')\n", "reference.py:2: error: ValueError: no"),
         ("def axpby(x, y, a):\n    pass\n", "there is no function axpy"),
+        (
+            "import random\ndef axpy(x, y, a):\n    y[:] = x * random.random()\n",
+            "reference.py: the reference is not deterministic: a second launch on the same inputs gives another y[0] (n=",
+        ),
+        (
+            "calls = []\ndef axpy(x, y, a):\n    calls.append(1)\n    y[:] = len(calls)\n",
+            "the reference is not deterministic",
+        ),
+        (
+            "import os\ndef axpy(x, y, a):\n    os._exit(3)\n",
+            "reference.py: the reference crashed: its process",
+        ),
+        (
+            "import threading\ndef axpy(x, y, a):\n    threading.Thread(target=g, daemon=True).start()\ndef g():\n    \
+             threading.Event().wait()\n",
+            "error: the reference left 1 thread running after its launch, in g",
+        ),
+        (
+            "def axpy(x, y, a):\n    raise ValueError('the kernel size must be odd')\n",
+            "error: ValueError: the kernel size must be odd",
+        ),
     ] {
         let folder = problem_folder("axpy", RIGHT);
         write(folder.path(), "reference.py", reference)?;
@@ -96,6 +119,14 @@ fn broken_reference() -> Result<(), Failed> {
         expect(&judged, Exit::NOT_JUDGED, &["fault: problem", words])?;
     }
     Ok(())
+}
+
+fn reference_that_hangs() -> Result<(), Failed> {
+    let folder = problem_folder("axpy", RIGHT);
+    write(folder.path(), "reference.py", "def axpy(x, y, a):\n    while True:\n        pass\n")?;
+    let options = JudgeOptions { time_limit: Duration::from_secs(1), ..python::options(folder.path()) };
+    let words = "reference.py: the reference did not end within 1 s: it hangs, or is far too slow";
+    expect(&support::run(options), Exit::NOT_JUDGED, &["fault: problem", words])
 }
 
 fn check_is_not_for_python() -> Result<(), Failed> {

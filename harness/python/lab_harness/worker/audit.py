@@ -27,10 +27,15 @@ _WITH_HOOKS = ("filelock",)
 _fspath, _getcwd, _exact = os.fspath, os.getcwd, str.__str__
 
 
+_NO_EXEC = ("a kernel must not replace its process by another program. Start a program beside it, as subprocess.run does, and wait for "
+            "its end")
+
+
 class Watch:
     """What kernels opened. It begins to note with `start`."""
 
-    def __init__(self):
+    def __init__(self, process):
+        self._process = process
         package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
         self._allowed = [package, sys.prefix, sys.base_prefix]
         self._allowed += [folder for folder in sys.path if folder.endswith(("site-packages", "dist-packages"))]
@@ -63,11 +68,15 @@ class Watch:
     def _hook(self, event, args):
         if event not in _EVENTS or not self._is_noting:
             return
-        # The hook's own work must not be noted, nor can an exception be raised here: it would end the kernel's call.
+        # The hook's own work must not be noted, nor can another exception be raised here: it would end the kernel's call.
+        is_replacing = False
         try:
             if event == "sys.addaudithook":
                 # It would run in the worker's own calls, where no time is taken.
                 self._found.append("added an audit hook")
+                return
+            if event == "os.exec" and self._process.is_owner():
+                is_replacing = True
                 return
             if event == "import":
                 if args and args[0] == "reference":
@@ -80,6 +89,9 @@ class Watch:
                         return
         except Exception:  # noqa: B902: an argument may be an object of the kernel with methods that raise
             return
+        finally:
+            if is_replacing:
+                raise RuntimeError(_NO_EXEC)
 
     def _is_forbidden(self, path):
         parts = path.replace("'", "").replace('"', "").split("/")

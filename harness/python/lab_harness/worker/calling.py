@@ -1,17 +1,15 @@
 """Calls of a kernel's function: finds each argument by the name of its parameter, and checks how the call ended."""
 
-import ast
 import inspect
 import types
 
 from . import dtypes
 from .failures import Build, Crash, Lab, at_line, explain, explain_briefly, type_name
 from .private import BUILTINS as __builtins__
+from .sources import line_of_name
 
-_signature, _parse, _exact = inspect.signature, ast.parse, str.__str__
+_signature, _exact = inspect.signature, str.__str__
 _Parameter, _Function = inspect.Parameter, types.FunctionType
-_Definition = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_Name, _Alias, _Store = ast.Name, ast.alias, ast.Store
 _new = object.__new__
 
 
@@ -83,31 +81,6 @@ class Entry:
 
     def _refuse(self, text):
         raise Build(at_line(self._module.shown, self.line, text))
-
-
-def line_of_name(text, name):
-    """The line of a source that binds a global name last; 0 if none does, or the source is no Python."""
-    try:
-        nodes = list(_parse(text).body)
-    except (SyntaxError, ValueError, RecursionError):
-        return 0
-    found = 0
-    while nodes:
-        node = nodes.pop()
-        if isinstance(node, _Definition):
-            bound = node.name
-        elif isinstance(node, _Name) and isinstance(node.ctx, _Store):
-            bound = node.id
-        elif isinstance(node, _Alias):
-            bound = node.asname or node.name
-        else:
-            bound = None
-            for child in node._fields:
-                value = getattr(node, child, None)
-                nodes += value if type(value) is list else [value] if hasattr(value, "_fields") else []
-        if bound == name:
-            found = max(found, getattr(node, "lineno", 0))
-    return found
 
 
 class Call:

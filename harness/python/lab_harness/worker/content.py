@@ -36,8 +36,9 @@ class Pattern:
         for offset, part in _pattern_parts(length, self.pattern):
             device.upload(address + offset, part)
 
-    def breach(self, name, at):
-        """The breach that a change is, as the judge's enum is written."""
+    def breach(self, name, at, is_late):
+        """The breach that a change is, as the judge's enum is written. `is_late`: no launch was given the buffer, or another one, since
+        its content is known."""
         return {"StrayStore": {"buffer": name, "offset": at}}
 
 
@@ -57,7 +58,7 @@ class Sealed:
         """Writes the content again."""
         device.upload(address, self.right)
 
-    def breach(self, name, at):
+    def breach(self, name, at, is_late):
         """As Pattern.breach."""
         return {"InputChanged": {"buffer": name, "offset": at}}
 
@@ -79,9 +80,9 @@ class Results:
     def restore(self, device, address, length):
         """Leaves the memory as it is: the new content is known from here on."""
 
-    def breach(self, name, at):
+    def breach(self, name, at, is_late):
         """As Pattern.breach."""
-        return {"StrayStore": {"buffer": name, "offset": None if at < 0 else at}}
+        return {"LateStore" if is_late else "StrayStore": {"buffer": name, "offset": None if at < 0 else at}}
 
 
 def _pattern_parts(length, pattern):

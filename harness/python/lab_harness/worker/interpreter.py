@@ -2,7 +2,6 @@
 
 import _signal
 import _thread
-import concurrent.futures
 import gc
 import signal
 import sys
@@ -22,7 +21,7 @@ _sys, _sleep = sys, time.sleep
 _install, _installed, _set_timer = _signal.signal, _signal.getsignal, _signal.setitimer
 _TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
 _timer_code, _thread_code = threading.Timer.run.__code__, threading.Thread.run.__code__
-_POOL = concurrent.futures.__file__.rpartition("/")[0] + "/thread.py"
+_POOL = threading.__file__.rpartition("/")[0] + "/concurrent/futures/thread.py"
 
 # No other thread gets the interpreter for this time, in seconds, unless the main thread waits: more than lies between the end of a
 # launch and the moment when its results are known.

@@ -49,8 +49,8 @@ class Buffer:
     def __init__(self, name, place):
         self.name, self.place = name, place
         self.content = Open()
-        # Whether a launch was given the buffer since the last check.
-        self.given = False
+        # Whether a launch was given the buffer since the last check, and the number of the last launch that was.
+        self.given, self.launch = False, None
         # The digest of the content, on a device that computes digests. None while a launch may write to the buffer.
         self.digest = None
 
@@ -91,8 +91,8 @@ class Memory:
         self._patterns = {}
         # Breaches that were found before the judge asked for them.
         self._found = []
-        # Whether there was a launch since the last check.
-        self._launched = False
+        # Whether there was a launch since the last check, and how many there were in all.
+        self._launched, self._launches = False, 0
 
     def get(self, number):
         """The buffer with this number. Raises Lab if there is none."""
@@ -128,6 +128,7 @@ class Memory:
     def give(self, numbers):
         """Notes that a launch gets these buffers, and may write to those that are not sealed. Returns them."""
         self._launched = True
+        self._launches += 1
         buffers = [self.get(number) for number in numbers]
         for buffer in buffers:
             buffer.given = True
@@ -143,6 +144,7 @@ class Memory:
         digests = self._device.digests([(b.address, b.length) for b in fresh], self._key)
         for i, buffer in enumerate(fresh):
             self._know_results(buffer, None if digests is None else digests[i])
+            buffer.launch = self._launches
 
     def digests(self, numbers, key):
         """The digest of each buffer under a key that the kernel does not know."""
@@ -288,7 +290,7 @@ class Memory:
         if now[1] is None or now[1] != buffer.digest:
             at = buffer.content.difference(self._device, address, length, now[1] is not None)
             if at is not None:
-                self._found.append(buffer.content.breach(buffer.name, at))
+                self._found.append(buffer.content.breach(buffer.name, at, buffer.launch == self._launches))
                 buffer.content.restore(self._device, address, length)
                 is_new = is_new or type(buffer.content) is Results
         if is_new:

@@ -12,6 +12,7 @@ from .compiled import empty
 from .devices.triton_kernels import is_kernel
 from .failures import Build, Lab, at_line, explain, is_in, type_name
 from .private import BUILTINS as __builtins__
+from .sources import imported_packages
 
 _ModuleType, _modules = types.ModuleType, sys.modules
 _FunctionType, _close_matches = types.FunctionType, difflib.get_close_matches
@@ -155,6 +156,10 @@ class Modules:
         module.execute(self._process, self._interpreter)
         self._modules.append(module)
         return number
+
+    def packages(self):
+        """The packages that the sources import."""
+        return set().union(*[imported_packages(module.text) for module in self._modules])
 
     def where(self, error):
         """The module whose code was being executed when an exception was raised; None if none was."""

@@ -113,8 +113,14 @@ class Identity:
 
     def end_a_copy(self):
         """Ends this process at once, if it is a copy that a kernel made by fork: only the worker answers."""
-        if _getpid() != self._owner:
+        if not self.is_owner():
+            complain("a copy of this process that the kernel made by fork has returned from the kernel and was ended. What it wrote "
+                     "is lost: it has memory of its own")
             _exit(0)
+
+    def is_owner(self):
+        """Whether this process is no copy."""
+        return _getpid() == self._owner
 
 
 def complain(text):

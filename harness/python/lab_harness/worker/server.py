@@ -55,7 +55,7 @@ class Worker:
         self._output = process.Output()
         self._process = process.Identity()
         self._interpreter = Interpreter(process.module_folders())
-        self._watch = Watch()
+        self._watch = Watch(self._process)
         self._modules = Modules(self._process, self._interpreter, self._watch, self._device.info()["emulated"])
         # Bound now: see `serve`.
         self._requests = {name: getattr(self, f"_{word}") for name, word in _REQUESTS.items()}
@@ -172,7 +172,7 @@ class Worker:
         return {"Breaches": self._memory.breaches_of_given() if of_given else self._memory.breaches()}
 
     def _versions(self, fields, body):
-        return {"Versions": versions.of_packages()}
+        return {"Versions": versions.of_packages(self._modules.packages() | self._device.packages)}
 
     def _run(self, launches, flush, as_graph):
         """Runs launches one after the other: the seconds, why they did not run as a graph, and resources."""

@@ -1,23 +1,35 @@
-"""The packages that the loaded sources use, and their versions."""
+"""The packages that the loaded sources import, and their versions."""
 
 import platform
 import sys
 
-# Parts of the packages that are named, and the worker's own needs.
-_PARTS = frozenset({"lab_harness", "numpy", "ml_dtypes"})
+from .private import BUILTINS as __builtins__
+
+_modules, _exact = sys.modules, str.__str__
+_stdlib = getattr(sys, "stdlib_module_names", frozenset())
+_PYTHON = platform.python_version()
 
 
-def of_packages():
-    """Pairs of name and version: Python, NumPy, and every package that was imported and says its version."""
-    stdlib = getattr(sys, "stdlib_module_names", frozenset())
-    found = {"python": platform.python_version()}
-    for name, module in list(sys.modules.items()):
-        version = getattr(module, "__version__", None)
-        is_package = "." not in name and not name.startswith("_") and name not in stdlib
-        if is_package and type(version) is str and (name == "numpy" or name not in _PARTS):
-            # The version stands as a word of a line.
-            found[name] = "".join(version.split())
-    cuda = getattr(getattr(sys.modules.get("torch"), "version", None), "cuda", None)
-    if type(cuda) is str:
-        found["cuda"] = cuda
+def of_packages(names):
+    """Pairs of name and version: Python, and each of these packages that is loaded and says its version."""
+    found = {"python": _PYTHON}
+    for name in names:
+        if name in _stdlib or name.startswith("_"):
+            continue
+        version = _version(name)
+        if version:
+            found[name] = version
+    cuda = getattr(getattr(_modules.get("torch"), "version", None), "cuda", None)
+    if "torch" in found and isinstance(cuda, str):
+        found["cuda"] = _exact(cuda)
     return sorted(found.items())
+
+
+def _version(name):
+    """The version that a loaded package says, as a word of a line; None if it says none."""
+    try:
+        # That of PyTorch is of a class of its own.
+        version = getattr(_modules.get(name), "__version__", None)
+        return "".join(_exact(version).split()) if isinstance(version, str) else None
+    except Exception:  # noqa: B902: a module may have its own code for its attributes
+        return None

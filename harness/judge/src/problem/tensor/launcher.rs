@@ -163,6 +163,11 @@ impl CaseLauncher {
         self.sets.len()
     }
 
+    /// The name of a tensor.
+    pub fn name(&self, tensor: usize) -> &str {
+        &self.spec.tensors[tensor].name
+    }
+
     /// The name of a tensor's buffers on the worker, where several cases may be set up.
     fn name_of(&self, tensor: &str) -> String {
         format!("{tensor}{CASE}{}", self.index)
@@ -172,6 +177,7 @@ impl CaseLauncher {
     pub fn owns(&self, breach: &Breach) -> bool {
         let (Breach::OutOfBounds { buffer, .. }
         | Breach::StrayStore { buffer, .. }
+        | Breach::LateStore { buffer, .. }
         | Breach::InputChanged { buffer, .. }) = breach;
         buffer.rsplit_once(CASE).is_some_and(|(_, index)| index == self.index.to_string())
     }
@@ -333,14 +339,21 @@ impl CaseLauncher {
                     None => format!("wrote out of bounds: to byte {offset} of {buffer}, behind its end"),
                 }
             }
-            Breach::StrayStore { buffer, offset } => {
+            Breach::StrayStore { buffer, offset } | Breach::LateStore { buffer, offset } => {
                 let buffer = &plain(buffer);
                 let place = match (find(buffer), offset) {
-                    (Some(t), Some(at)) => Some(t.index(*at as usize / t.dtype.size())),
-                    (None, Some(at)) => Some(format!(" (byte {at})")),
-                    (_, None) => None,
+                    (Some(t), Some(at)) => t.index(*at as usize / t.dtype.size()),
+                    (None, Some(at)) => format!(" (byte {at})"),
+                    (_, None) => String::new(),
                 };
-                format!("wrote into {buffer}{}, which the launch was not given", place.unwrap_or_default())
+                match breach {
+                    Breach::LateStore { .. } => {
+                        format!(
+                            "wrote into {buffer}{place} after its launch had ended: a thread or a process of it worked on"
+                        )
+                    }
+                    _ => format!("wrote into {buffer}{place}, which the launch was not given"),
+                }
             }
             Breach::InputChanged { buffer, offset } => {
                 let buffer = &plain(buffer);

@@ -18,7 +18,12 @@ pub struct ReferenceKernel {
     source: PathBuf,
     worker: Worker,
     module: ModuleId,
+    /// Whether it gave the same results twice on the same inputs.
+    is_deterministic: bool,
 }
+
+/// Most cells of the case in which the reference runs twice on the same inputs.
+const RUN_TWICE: usize = 4 << 20;
 
 /// The language of the reference in a problem's folder: Python if there is a reference.py and no reference.cu.
 pub fn language(folder: &Path) -> Language {
@@ -54,7 +59,7 @@ impl ReferenceKernel {
         let mut worker = (cx.spawn_worker)(WorkerFor::Reference(language))?;
         let module = worker.load(&image).map_err(|stop| as_problem(&source, stop))?;
         require_entries(spec, &mut worker, module).map_err(|stop| as_problem(&source, stop))?;
-        Ok(ReferenceKernel { source, worker, module })
+        Ok(ReferenceKernel { source, worker, module, is_deterministic: false })
     }
 
     /// Builds reference.cu, unless it was built before. Returns the image, or reference.py itself. The errors are those of
@@ -97,6 +102,10 @@ impl ReferenceKernel {
         let launcher = CaseLauncher::set_up_shared(spec, index, &mut self.worker, sets)?;
         let expected: Vec<Expected> =
             (0..sets.len()).map(|set| self.launches(&launcher, sets, set, spec)).collect::<Result<_, _>>()?;
+        if !self.is_deterministic && launcher.case().cells() <= RUN_TWICE {
+            self.require_same_again(&launcher, sets, &expected[0].outputs)?;
+            self.is_deterministic = true;
+        }
         launcher.take_down(&mut self.worker)?;
         Ok(expected)
     }
@@ -134,6 +143,31 @@ impl ReferenceKernel {
         }
         Ok(Expected { outputs: written.outputs, after_steps: after_steps.map(|written| written.outputs) })
     }
+
+    /// Launches once more on the first set, and returns an error if that gives other results: no kernel could be right.
+    fn require_same_again(
+        &mut self,
+        launcher: &CaseLauncher,
+        sets: &[Inputs],
+        first: &Outputs,
+    ) -> Result<(), Stop> {
+        let case = launcher.case();
+        launcher.launch(&mut self.worker, self.module, 0, sets, ExecutionOrder::Forward)?;
+        let again = launcher.outputs(&mut self.worker, 0)?;
+        for (i, shaped) in case.tensors.iter().enumerate() {
+            let (Some(first), Some(again)) = (&first[i], &again[i]) else { continue };
+            let compared =
+                gates::compare(shaped.dtype, again, first, &shaped.tolerance, gates::Unwritten::Unknown);
+            if let Some(cell) = compared.first_wrong().filter(|_| !compared.passes(&shaped.tolerance)) {
+                let place = format!("{}{} ({})", launcher.name(i), shaped.index(cell.index), case.label);
+                return Err(Stop::Crash(format!(
+                    "the reference is not deterministic: a second launch on the same inputs gives another {place}. Give each random \
+                     number generator a fixed seed, and use no result of an earlier launch"
+                )));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// What the reference says that launches on a set of inputs must write.
@@ -168,7 +202,7 @@ fn require_written(
 /// that.
 fn as_problem(source: &Path, stop: Stop) -> Stop {
     let name = source.file_name().unwrap_or_default().display();
-    match stop {
+    match stop.map_text(about_the_reference) {
         Stop::Lab(why) => Stop::Lab(why),
         stop => {
             let text = std::fs::read_to_string(source).unwrap_or_default();
@@ -180,4 +214,17 @@ fn as_problem(source: &Path, stop: Stop) -> Stop {
             })
         }
     }
+}
+
+/// A failure of a worker, which calls what it runs a kernel. The text of an exception is the source's own.
+fn about_the_reference(text: &str) -> String {
+    let (first, rest) = text.split_at(text.find('\n').unwrap_or(text.len()));
+    let own = first.split_once(": error: ").map_or(first, |(_, what)| what);
+    if !["the kernel ", "the kernel's ", "the worker "].iter().any(|begin| own.starts_with(begin)) {
+        return text.to_owned();
+    }
+    let first = first
+        .replace("the kernel's process", "the process of the reference")
+        .replace("the kernel", "the reference");
+    first + rest
 }

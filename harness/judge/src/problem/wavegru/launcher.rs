@@ -87,6 +87,11 @@ impl BrokenRules {
                 let place = offset.map(|offset| format!(": first at byte {offset}")).unwrap_or_default();
                 format!("the kernel changed {buffer}, which it was not given{place}")
             }
+            Breach::LateStore { buffer, offset } => {
+                self.out_of_bounds += 1;
+                let place = offset.map(|offset| format!(": first at byte {offset}")).unwrap_or_default();
+                format!("the kernel changed {buffer} after its launch had ended{place}")
+            }
             Breach::InputChanged { buffer, offset } => {
                 self.inputs_changed += 1;
                 format!("the kernel changed its input {buffer}: first at byte {offset}")

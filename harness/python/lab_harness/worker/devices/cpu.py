@@ -38,6 +38,8 @@ class CpuDevice:
     """The processor. Addresses are those of this process."""
 
     page_bytes = 1
+    # What decides how fast a kernel is, whether or not its source imports it.
+    packages = frozenset({"numpy"})
     has_graphs = False
 
     def __init__(self):

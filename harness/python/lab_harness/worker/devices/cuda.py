@@ -78,6 +78,8 @@ class CudaDevice:
     """A CUDA device with its primary context, which PyTorch uses too."""
 
     page_bytes = PAGE
+    # What decides how fast a kernel is, whether or not its source imports it.
+    packages = frozenset({"numpy", "torch", "triton", "cupy"})
     has_graphs = True
 
     def __init__(self, ordinal):
@@ -103,6 +105,10 @@ class CudaDevice:
         self._set_stream, self._set_device = torch._C._cuda_setStream, torch._C._cuda_setDevice
         self._reserved, self._empty_cache = torch.cuda.memory_reserved, torch.cuda.empty_cache
         self._snapshot, self._as_tensor, self._empty = torch.cuda.memory_snapshot, torch.as_tensor, torch.empty
+        # The methods as they are in C++: a kernel may set those of torch.Tensor, and modes that see each call.
+        base = getattr(torch._C, "TensorBase", None) or torch._C._TensorBase
+        self._part, self._reshaped = base.__getitem__, base.view
+        self._without_modes = torch._C.DisableTorchFunction, torch._C._DisableTorchDispatch
         self._types = {word: getattr(torch, name) for word, name in _TYPES.items() if hasattr(torch, name)}
         self._ordinal, self._place = ordinal, torch.device("cuda", ordinal)
         # No part of the L2 cache is set aside for lines that a kernel asks to keep. Old devices refuse the limit.
@@ -311,19 +317,21 @@ class CudaDevice:
         kind = self._types.get(word)
         if kind is None:
             raise Lab(f"a tensor is of type {word}, which PyTorch {self._torch.__version__} does not have")
-        if dtypes.cells(shape) == 0:
-            return self._empty(shape, dtype=kind, device=self._place)
-        named = address, word, *shape
-        known = self._views.get(named)
-        if known is None:
-            known = self._views[named] = self._view(address, dtypes.cells(shape) * dtypes.SIZES[word], kind)
-        # A new object, so that a kernel changes no other call's.
-        return known.view(shape)
+        without_functions, without_dispatch = self._without_modes
+        with without_functions(), without_dispatch():
+            if dtypes.cells(shape) == 0:
+                return self._empty(shape, dtype=kind, device=self._place)
+            named = address, word, *shape
+            known = self._views.get(named)
+            if known is None:
+                known = self._views[named] = self._view(address, dtypes.cells(shape) * dtypes.SIZES[word], kind)
+            # A new object, so that a kernel changes no other call's.
+            return self._reshaped(known, shape)
 
     def _view(self, address, length, kind):
         for base, (allocated, tensor) in self._tensors.items():
             if base <= address < base + allocated:
-                return tensor[address - base:address - base + length].view(kind)
+                return self._reshaped(self._part(tensor, slice(address - base, address - base + length)), kind)
         raise Lab(f"no buffer lies at {address:#x}")
 
     def run(self, calls, flush, as_graph, take_back):

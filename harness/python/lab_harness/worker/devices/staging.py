@@ -6,6 +6,8 @@ copied on, the next one is under way. harness/device/src/cuda/driver/staging.rs 
 
 import ctypes
 
+from ..private import BUILTINS as __builtins__
+
 # Bytes of a chunk. Copies of fewer bytes than the least are sooner done by the driver.
 CHUNK, LEAST = 4 << 20, 64 << 10
 
