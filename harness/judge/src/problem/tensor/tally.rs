@@ -41,12 +41,12 @@ impl ComparedOutputs {
         want: &Outputs,
         unwritten: impl Fn(usize) -> Unwritten<'a>,
     ) -> Self {
-        let compare = |(i, (got, want)): (usize, (&Option<Vec<u8>>, &Option<Vec<u8>>))| {
-            let shaped = &case.tensors[i];
+        let outputs = got.iter().zip(want).zip(&case.tensors).enumerate();
+        let each = outputs.map(|(i, ((got, want), shaped))| {
             let (got, want) = (got.as_ref()?, want.as_ref()?);
             Some(gates::compare(shaped.dtype, got, want, &shaped.tolerance, unwritten(i)))
-        };
-        ComparedOutputs(got.iter().zip(want).enumerate().map(compare).collect())
+        });
+        ComparedOutputs(each.collect())
     }
 }
 
