@@ -6,7 +6,7 @@
 //! Earlier versions wrote `.lab/runs/index.jsonl`: a header line, then one line for each run.
 
 use super::keys::{Keys, WORDS};
-use super::known::{Known, Runs};
+use super::known::{Entry, Known, Part, Place, Runs};
 use crate::disk::stamp::{Stamp, stamp};
 use crate::run::RunId;
 use crate::store::decision_lock::Position;
@@ -30,31 +30,6 @@ impl Paths {
         let path = |name| lab_dir.join("runs").join(name);
         Paths { whole: path("index.bin"), newer: path("index.new.bin"), lines: path("index.jsonl") }
     }
-}
-
-/// A summary with the stamp of the record's file when it was read.
-#[derive(Deserialize)]
-pub struct Entry {
-    pub stamp: Stamp,
-    #[serde(rename = "brief")]
-    pub summary: RunSummary,
-}
-
-/// One of the two files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// `index.bin`.
-    Whole,
-    /// `index.new.bin`.
-    Newer,
-}
-
-/// Where a summary is in a file of the index.
-#[derive(Clone, Copy, Debug)]
-pub struct Place {
-    pub of: Part,
-    pub at: u64,
-    pub length: u64,
 }
 
 /// The files that summaries are read from, as they were when their tables were read: a file that is replaced stays open.

@@ -1,11 +1,36 @@
 //! What the index keeps of each run, in one list: ten thousand runs take a few blocks of memory and not one for each.
 
-use super::file::{Entry, Place};
 use super::keys::{Fact, Keys};
 use crate::disk::stamp::Stamp;
 use crate::run::RunId;
 use crate::store::summary::RunSummary;
+use serde::Deserialize;
 use std::cell::OnceCell;
+
+/// A summary with the stamp of the record's file when it was read.
+#[derive(Deserialize)]
+pub struct Entry {
+    pub stamp: Stamp,
+    #[serde(rename = "brief")]
+    pub summary: RunSummary,
+}
+
+/// One of the two files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// `index.bin`.
+    Whole,
+    /// `index.new.bin`.
+    Newer,
+}
+
+/// Where a summary is in a file of the index.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    pub of: Part,
+    pub at: u64,
+    pub length: u64,
+}
 
 /// What is kept of a record that was read.
 pub struct Known {
@@ -114,7 +139,6 @@ impl IntoIterator for Runs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::index::file::Part;
 
     fn known(id: u64, kernel: u64) -> Known {
         let keys = Keys::from_words([kernel, 0, 0, 0, 0, 0, 0]);

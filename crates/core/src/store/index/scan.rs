@@ -2,7 +2,7 @@
 
 use crate::disk::stamp::{Stamp, stamp};
 use crate::run::RunId;
-use crate::store::index::file::Entry;
+use crate::store::index::known::Entry;
 use crate::store::run_store::RunStore;
 
 /// What is in a run's folder.

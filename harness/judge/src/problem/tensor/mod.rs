@@ -20,6 +20,7 @@ mod planted;
 mod reference;
 mod renewed;
 mod resident;
+mod same_time;
 mod sealed_stock;
 mod sealing;
 mod spec;

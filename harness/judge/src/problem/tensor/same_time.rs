@@ -1,0 +1,83 @@
+//! Whether a Python kernel takes as long on inputs that its process has not had as on those that it has had: one that remembers
+//! results does not.
+
+use super::renewed::{Kept, renew};
+use super::spec::Case;
+use super::timing::TensorTiming;
+use crate::outcome::Stop;
+use crate::worker::Worker;
+use lab_device::ExecutionOrder;
+
+/// A window on new inputs may take so much longer than one on inputs that were there before.
+const MOST_SLOWER: f64 = 1.5;
+
+/// What a window may take longer in any case, in seconds. The clock of the cpu device runs also while other processes do.
+const MARGIN: f64 = 20e-6;
+const MARGIN_EMULATED: f64 = 50e-3;
+
+/// Comparisons that must all find a kernel slower on new inputs: anything else in the machine can slow down one window.
+const COMPARISONS: usize = 3;
+
+impl TensorTiming {
+    /// Returns [`Stop::Crash`] if launches take longer on inputs that the process has not had than on those that it has had: the
+    /// kernel then remembers results.
+    pub fn expect_same_time_on_new_inputs(&self, worker: &mut Worker) -> Result<(), Stop> {
+        let is_renewed = |at: &usize| self.renewed.contains(&self.drawn[*at].0);
+        let mut suspects: Vec<usize> = (0..self.drawn.len()).filter(is_renewed).collect();
+        if suspects.is_empty() {
+            return Ok(());
+        }
+        for number in 1..=COMPARISONS {
+            let on_new = self.seconds_on(worker, &suspects, Some(number))?;
+            let on_known = self.seconds_on(worker, &suspects, None)?;
+            let each = suspects.into_iter().zip(on_new.into_iter().zip(on_known));
+            let margin = if self.emulated { MARGIN_EMULATED } else { MARGIN };
+            let slower: Vec<_> =
+                each.filter(|(_, (new, known))| *new > MOST_SLOWER * known + margin).collect();
+            let Some((first, (new, known))) = slower.first() else { return Ok(()) };
+            if number == COMPARISONS {
+                return Err(Stop::Crash(slower_text(&self.spec.cases[self.drawn[*first].0], *new, *known)));
+            }
+            suspects = slower.into_iter().map(|(at, _)| at).collect();
+        }
+        Ok(())
+    }
+
+    /// Seconds of a launch of each of these cases on its first set, after the module was loaded anew; with a number, on new values.
+    /// The results are not compared: verification does that.
+    fn seconds_on(
+        &self,
+        worker: &mut Worker,
+        cases: &[usize],
+        number: Option<usize>,
+    ) -> Result<Vec<f64>, Stop> {
+        worker.reload(self.module)?;
+        let mut each = Vec::with_capacity(cases.len());
+        for at in cases.iter().copied() {
+            let (index, drawn) = &self.drawn[at];
+            let (case, launcher) = (&self.spec.cases[*index], &self.resident.launchers[at]);
+            if let Some(number) = number {
+                let inputs = renew(&self.spec, case, self.seed, &drawn.sets[0], Kept::Nothing(number));
+                launcher.write_inputs(worker, 0, &inputs)?;
+            }
+            self.prepare(worker, at, &[0])?;
+            let launch = launcher.launch_of(self.module, 0, ExecutionOrder::Forward);
+            each.push(worker.replay(vec![launch], self.flush(), self.spec.graph)?.seconds);
+            if number.is_some() {
+                launcher.write_inputs(worker, 0, &drawn.sets[0])?;
+            }
+        }
+        Ok(each)
+    }
+}
+
+fn slower_text(case: &Case, on_new: f64, on_known: f64) -> String {
+    format!(
+        "{} ({}) takes {:.1} µs on inputs that its process has not had before, and {:.1} µs on inputs that it has had: the kernel \
+         remembers results. Each launch must compute them",
+        case.entry,
+        case.label,
+        on_new * 1e6,
+        on_known * 1e6
+    )
+}
