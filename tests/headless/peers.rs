@@ -168,7 +168,7 @@ fn no_peers_leaves_them_out() {
 #[test]
 fn a_wrong_problem_is_refused_as_a_run_refuses_it() {
     let lab = twice("[[peer]]\nname = \"a\"\nfunction = \"lambda\"\n");
-    let why = "problem.toml:23:12: error: peer 'a': function: 'lambda' is a word of Python, and no function can have this name";
+    let why = "problem.toml:24:12: error: peer 'a': function: 'lambda' is a word of Python, and no function can have this name";
     let run = lab.lab("run --json").is(64).json();
     assert!(run["why"].as_str().unwrap().contains(why), "{run}");
     for command in ["peers", "peers new", "rules", "rules -m x"] {
