@@ -62,20 +62,6 @@ fn seed_of(case: &Case, seed: u64, used_for: &str) -> u64 {
     blake3::hash(label.as_bytes()).as_bytes().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
-/// What is planted in each set of a part.
-pub fn placed(
-    spec: &ProblemSpec,
-    index: usize,
-    part: Part,
-    device: &DeviceInfo,
-    seed: u64,
-) -> Vec<Vec<Placed>> {
-    let case = &spec.cases[index];
-    let (planted, tensors) = (planted_sets(spec, case, device, seed), planted_tensors(spec, case));
-    let each = sets_of(case, part, &planted, device).into_iter();
-    each.map(|which| places(case, &planted, &tensors, seed, which).0).collect()
-}
-
 /// Where a set's extremes lie, and the seed of their values.
 fn places(
     case: &Case,
@@ -135,6 +121,20 @@ pub fn first_set(spec: &ProblemSpec, case: &Case, device: &DeviceInfo, seed: u64
     set(spec, case, &planted_sets(spec, case, device, seed), seed, Set::Drawn(0)).0
 }
 
+/// Draws the sets of a part, with what is planted in each. The same seed gives the same values.
+pub fn drawn_sets(
+    spec: &ProblemSpec,
+    index: usize,
+    part: Part,
+    device: &DeviceInfo,
+    seed: u64,
+) -> (Vec<Inputs>, Vec<Vec<Placed>>) {
+    let case = &spec.cases[index];
+    let planted = planted_sets(spec, case, device, seed);
+    let sets = sets_of(case, part, &planted, device);
+    each_on_a_thread(&sets, |which| set(spec, case, &planted, seed, which)).into_iter().unzip()
+}
+
 /// Draws inputs and computes what is expected of them with the reference.
 pub fn draw(
     spec: &Rc<ProblemSpec>,
@@ -144,15 +144,10 @@ pub fn draw(
     device: &DeviceInfo,
     seed: u64,
 ) -> Result<CaseData, Stop> {
-    let (spec_of_case, case) = (&**spec, &spec.cases[index]);
     let Some(reference) = reference else {
         return Err(Stop::Lab("the tensor problem was not prepared before its launches".into()));
     };
-    let planted = planted_sets(spec, case, device, seed);
-    let drawn = each_on_a_thread(&sets_of(case, part, &planted, device), |which| {
-        set(spec_of_case, case, &planted, seed, which)
-    });
-    let (sets, planted): (Vec<Inputs>, Vec<Vec<Placed>>) = drawn.into_iter().unzip();
+    let (sets, planted) = drawn_sets(spec, index, part, device, seed);
     let mut data = CaseData { sets, expected: Vec::new(), after_steps: Vec::new(), planted };
     for Expected { outputs, after_steps } in reference.expect(spec, index, &data.sets)? {
         data.expected.push(outputs);

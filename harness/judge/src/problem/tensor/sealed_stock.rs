@@ -1,7 +1,8 @@
 //! The stock of sealed inputs: sets that no run has launched, with what the reference says of them, in the user's cache
 //! folder. A judge on standby makes them while it has nothing else to do; a keep takes each of them once.
 //!
-//! Their seeds are drawn in secret, and no file of a repository holds them. A file of the stock belongs to one key: a digest of
+//! A file holds the seed and what the reference says. The inputs follow from the seed, and to draw them takes no longer than to read
+//! them would. Their seeds are drawn in secret, and no file of a repository holds them. A file of the stock belongs to one key: a digest of
 //! problem.toml, of the built reference, of the values that come from files, of the device and of the program itself. So a
 //! change of any of them leaves the file unused.
 
@@ -117,7 +118,7 @@ impl SealedStock {
         let mut bytes = self.key.to_vec();
         bytes.extend_from_slice(&sets.seed.to_le_bytes());
         for data in &sets.data {
-            for of_sets in [&data.sets, &data.expected, &data.after_steps] {
+            for of_sets in [&data.expected, &data.after_steps] {
                 put(&mut bytes, of_sets);
             }
         }
@@ -199,7 +200,7 @@ fn content<'b>(bytes: &'b [u8], key: &[u8; 32]) -> Option<(u64, &'b [u8])> {
     Some((u64::from_le_bytes(*seed), content))
 }
 
-/// Reads the data of these cases. `None` if the content is not of them.
+/// Reads what is expected in these cases, and draws their inputs again. `None` if the content is not of them.
 pub fn read(
     spec: &Rc<ProblemSpec>,
     cases: &[usize],
@@ -210,8 +211,8 @@ pub fn read(
     let mut data = Vec::new();
     for (index, part) in in_order(cases) {
         let mut next = || take(&mut content);
-        let (sets, expected, after_steps) = (next()?, next()?, next()?);
-        let planted = case_data::placed(spec, index, part, device, seed);
+        let (expected, after_steps) = (next()?, next()?);
+        let (sets, planted) = case_data::drawn_sets(spec, index, part, device, seed);
         let case = &spec.cases[index];
         let fits = |tensors: &Vec<Option<Vec<u8>>>| {
             let sizes = tensors.iter().zip(&case.tensors);
@@ -219,9 +220,8 @@ pub fn read(
                 && sizes.into_iter().all(|(bytes, t)| bytes.as_ref().is_none_or(|b| b.len() == t.bytes()))
         };
         let count = planted.len();
-        let all = [&sets, &expected, &after_steps].into_iter().flatten();
-        let is_of_them = sets.len() == count && expected.len() == count;
-        if !is_of_them || ![0, count].contains(&after_steps.len()) || !all.into_iter().all(fits) {
+        let all = [&expected, &after_steps].into_iter().flatten();
+        if expected.len() != count || ![0, count].contains(&after_steps.len()) || !all.into_iter().all(fits) {
             return None;
         }
         data.push(CaseData { sets, expected, after_steps, planted });

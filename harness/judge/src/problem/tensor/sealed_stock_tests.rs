@@ -57,10 +57,8 @@ fn stock(cache: &Path, text: &str, image: &str) -> SealedStock {
 /// Sets as a judge makes them, with outputs of these bytes.
 fn sets(seed: u64) -> SealedSets {
     let data = in_order(&[0]).map(|(index, part)| {
-        let planted = case_data::placed(&spec(), index, part, &device("cpu"), seed);
-        let tensor = |byte: u8| Some(vec![byte; 1200]);
-        let sets = planted.iter().map(|_| vec![tensor(seed as u8), None]).collect();
-        let expected = planted.iter().map(|_| vec![None, tensor(7)]).collect();
+        let (sets, planted) = case_data::drawn_sets(&spec(), index, part, &device("cpu"), seed);
+        let expected = planted.iter().map(|_| vec![None, Some(vec![7; 1200])]).collect();
         CaseData { sets, expected, after_steps: Vec::new(), planted }
     });
     SealedSets { seed, data: data.collect() }

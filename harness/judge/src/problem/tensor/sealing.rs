@@ -12,6 +12,8 @@ use lab_device::DeviceInfo;
 use lab_protocol::{Language, When};
 use std::rc::Rc;
 
+const TOO_LARGE: &str = "no sealed inputs are kept in stock: what the reference says of them takes too much space, so a keep makes them itself";
+
 /// How a problem uses the stock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stocking {
@@ -73,7 +75,7 @@ impl TensorProblem {
             let Some(sets) = self.make(purpose, cx, is_idle)? else { continue };
             match stock.store(&sets) {
                 Ok(true) => {}
-                Ok(false) => cx.out.text("no sealed inputs are kept in stock: they take too much space")?,
+                Ok(false) => cx.out.text(TOO_LARGE)?,
                 Err(error) => {
                     cx.out.text(&format!("no sealed inputs could be put into the stock: {error}"))?;
                 }
@@ -114,10 +116,16 @@ impl TensorProblem {
         let cases = self.cases_of(&spec, when, cx.device);
         let (mut data, mut bytes) = (Vec::new(), 0);
         for (index, part) in in_order(&cases) {
-            if !is_idle() || bytes > MOST_OF_A_SET {
+            if !is_idle() {
                 return Ok(None);
             }
-            let drawn = draw(&spec, index, part, &mut self.reference, cx.device, seed)?;
+            if bytes > MOST_OF_A_SET {
+                cx.out.text(TOO_LARGE)?;
+                return Ok(None);
+            }
+            let mut drawn = draw(&spec, index, part, &mut self.reference, cx.device, seed)?;
+            // They follow from the seed.
+            drawn.sets = Vec::new();
             bytes += size(&drawn);
             data.push(drawn);
         }
@@ -141,7 +149,7 @@ impl TensorProblem {
 }
 
 fn size(data: &CaseData) -> usize {
-    let all = [&data.sets, &data.expected, &data.after_steps].into_iter().flatten().flatten().flatten();
+    let all = [&data.expected, &data.after_steps].into_iter().flatten().flatten().flatten();
     all.map(Vec::len).sum()
 }
 
