@@ -55,6 +55,8 @@ impl CommitState {
         let text = details.as_ref().map(|details| unified(&details.files)).unwrap_or_default();
         let diff = DiffView::new(Arc::new(Diff::parse(&text)), DiffLayout::Unified);
         match &self.shown {
+            // The top stays the top, also where no frame was drawn since, so that the rows above the diff are unknown.
+            Some(old) if old.id == id && self.text.first() == 0 => {}
             // The same commit with more or fewer lines around: the topmost row stays on top.
             Some(old) if old.id == id => {
                 if let Some(row) = self.text.first().checked_sub(self.head_rows) {
@@ -240,4 +242,47 @@ fn head(
     }
     out.push(Line::default());
     out
+}
+
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::Timestamp;
+    use lab_core::repo::ChangeKind;
+
+    fn details() -> CommitDetails {
+        let file = FileChange {
+            kind: ChangeKind::Modified,
+            path: "kernel.cu".into(),
+            from: None,
+            added: 1,
+            removed: 1,
+            is_binary: false,
+            diff: "@@ -1,2 +1,2 @@\n same\n-old\n+new\n".into(),
+            is_cut: false,
+        };
+        CommitDetails {
+            id: "c0ffee".into(),
+            parents: Vec::new(),
+            subject: "one".into(),
+            body: Vec::new(),
+            trailers: Vec::new(),
+            author: "Ada".into(),
+            authored: Timestamp::UNIX_EPOCH,
+            committer: "Ada".into(),
+            committed: Timestamp::UNIX_EPOCH,
+            around: 3,
+            files: vec![file],
+            files_left_out: 0,
+        }
+    }
+
+    #[test]
+    fn a_commit_that_is_read_twice_before_a_frame_is_seen_from_its_top() {
+        let mut state = CommitState::default();
+        state.show("c0ffee".into(), Ok(details()));
+        state.show("c0ffee".into(), Ok(details()));
+        assert_eq!(state.text.first(), 0);
+    }
 }
