@@ -244,7 +244,6 @@ fn head(
     out
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;
