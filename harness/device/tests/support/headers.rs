@@ -5,9 +5,14 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// The cache folder that has them in `headers`: beside the test programs, so that the next run finds them too.
+/// The cache folder that has them in `headers`: in the folder of what Cargo builds, so that the next run finds them too. Not beside the
+/// test programs: Cargo names their folder and the one above it in `LD_LIBRARY_PATH`, whose folders a confined kernel may read.
 pub fn beside() -> PathBuf {
-    std::env::current_exe().unwrap().with_file_name("cpu-device-cache")
+    let program = std::env::current_exe().unwrap();
+    let folder = program.parent().unwrap();
+    // `target/debug/deps`, or wherever somebody has put the program.
+    let above = if folder.ends_with("deps") { folder.ancestors().nth(2).unwrap() } else { folder };
+    above.join("cpu-device-cache")
 }
 
 /// Gives a cache folder these headers. The folder must be on their file system: a build moves headers that are not there yet.
