@@ -83,7 +83,7 @@ pub trait Problem {
     ) -> Result<Vec<LeftOut>, Stop> {
         Ok(Vec::new())
     }
-    /// Returns [`Stop::Build`] if a loaded source lacks one of [`Problem::entries`], or has it with other parameters where that is
+    /// Returns [`Stop::Build`] if a loaded source lacks a kernel of [`Problem::cases`], or has it with other parameters where that is
     /// known before a launch.
     fn require_entries(&self, _worker: &mut Worker, _module: ModuleId) -> Result<(), Stop> {
         Ok(())
