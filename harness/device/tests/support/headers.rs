@@ -22,7 +22,12 @@ pub fn share_with(cache: &Path) {
     for folder in [&*shared, cache] {
         std::fs::create_dir_all(folder).unwrap();
     }
-    match std::os::unix::fs::symlink(&shared, cache.join("headers")) {
+    let link = cache.join("headers");
+    if std::fs::read_link(&link).is_ok_and(|old| old != shared) {
+        // Of earlier tests, whose headers were elsewhere. Another test may have removed it by now.
+        let _ = std::fs::remove_file(&link);
+    }
+    match std::os::unix::fs::symlink(&shared, link) {
         // Another test was first.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
         linked => linked.unwrap(),
