@@ -2,9 +2,9 @@
 
     python -m lab_harness.standby SOCKET
 
-Imports NumPy, ml_dtypes, PyTorch and Triton where they are, lets Triton compile once, opens no device, listens on the unix socket SOCKET (in a folder
-that only the user can enter), and writes one line to stdout: `{"ready": {"numpy": "2.3.1", …}}`. It ends with its parent, on
-SIGTERM, and when its stdin, if that is a pipe or a socket, is closed. With it end all workers.
+Imports NumPy, ml_dtypes, PyTorch and Triton where they are, lets Triton compile once, opens no device, listens on the unix
+socket SOCKET (in a folder that only the user can enter), and writes one line to stdout: `{"ready": {"numpy": "2.3.1", …}}`.
+It ends with its parent, on SIGTERM, and when its stdin, if that is a pipe or a socket, is closed. With it end all workers.
 
 One connection to SOCKET is one run. Each message is a line of JSON.
 
