@@ -38,15 +38,19 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// The judge, its compiler, its worker and the worker of the reference; and who watches the terminal.
+/// The judge, its compilers (the run's and the race detector's), its worker and the worker of the reference; and who watches the
+/// terminal.
 fn stands_by(below: &str) -> Vec<String> {
     let mut all = Vec::new();
     until("a judge stands by with its children", || {
         all = descendants(below);
-        let is_judge = |pid: &String| {
-            fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.ends_with(b"--standby\0"))
+        let count = |end: &str| {
+            let is_one = |pid: &&String| {
+                fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.ends_with(end.as_bytes()))
+            };
+            all.iter().filter(is_one).count()
         };
-        all.len() == 5 && all.iter().any(is_judge)
+        count("--standby\0") == 1 && count("harness-compiler\0") == 2 && count("harness-worker\0") == 2
     });
     all
 }
