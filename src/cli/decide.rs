@@ -115,13 +115,14 @@ pub fn with_tested(message: Message, project: &Project, index: &mut RunIndex, ru
 pub fn keep(options: &KeepArgs) -> Result<ExitCode> {
     let Opened { project, mut index, run, message } = options.opened()?;
     let json = options.json.json;
-    Ok(report(&project, run, checked_keep(&project, &mut index, run, &message, json, false)?, json))
+    let kept = checked_keep(&project, &mut index, run, &message, json, false)?;
+    Ok(report(&project, &index, run, kept, json))
 }
 
 pub fn discard(options: &DiscardArgs) -> Result<ExitCode> {
     let Opened { project, mut index, run, message } = options.what.opened()?;
     let discarded = decide::discard(&project, &mut index, run, &message, options.unjudged);
-    Ok(report(&project, run, discarded, options.what.json.json))
+    Ok(report(&project, &index, run, discarded, options.what.json.json))
 }
 
 /// Keeps a run after the held-out check. Without `json`, prints the lines of the check.
@@ -147,6 +148,7 @@ fn checked_keep(
 /// Reports what came of a decision about `run`.
 fn report(
     project: &Project,
+    index: &RunIndex,
     run: Option<RunId>,
     result: std::result::Result<Decided, Refusal>,
     json: bool,
@@ -154,7 +156,7 @@ fn report(
     match result {
         Ok(decided) if json => {
             super::clean::after_a_decision(project);
-            answer(Exit::Passed, DecisionAnswer::of(project, &decided))
+            answer(Exit::Passed, DecisionAnswer::of(project, index, &decided))
         }
         Ok(decided) => {
             tell(project, &decided);
@@ -211,15 +213,20 @@ pub enum Ruling {
 }
 
 /// Decides a run by rule. Without `json`, prints the lines of the held-out check.
-pub fn by_rule(project: &Project, record: &Record, subject: &str, json: bool) -> Ruling {
+pub fn by_rule(
+    project: &Project,
+    index: &mut RunIndex,
+    record: &Record,
+    subject: &str,
+    json: bool,
+) -> Ruling {
     let run = Some(record.start.id);
-    let mut index = RunIndex::open(project);
     let trailers = TrailerArgs { trailer: Vec::new(), no_tested: false };
-    let message = trailers.message(project, &mut index, subject, run);
+    let message = trailers.message(project, index, subject, run);
     let incumbent = Repo::open(project).and_then(|repo| repo::incumbent(&repo, project)).unwrap_or_default();
     let decided = match auto::decide(record, incumbent.as_deref()) {
-        AutoDecision::Keep => checked_keep(project, &mut index, run, &message, json, true),
-        AutoDecision::Discard => Ok(decide::discard(project, &mut index, run, &message, false)),
+        AutoDecision::Keep => checked_keep(project, index, run, &message, json, true),
+        AutoDecision::Discard => Ok(decide::discard(project, index, run, &message, false)),
         AutoDecision::Leave(why) => return Ruling::Left(why),
     };
     match decided {

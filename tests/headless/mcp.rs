@@ -147,7 +147,7 @@ fn an_agent_judges_decides_and_reads_the_history() {
     lab.write("kernel.cu", "// faster\n");
     in_turns(&lab, 1.05, "faster");
     let judged = client.call("judge", json!({}));
-    assert!(judged["summary"].as_str().unwrap().starts_with("✓ PASS  run 1 of kernel.cu"), "{judged:#}");
+    assert!(judged["summary"].as_str().unwrap().contains(" PASS  run 1 of kernel.cu"), "{judged:#}");
     assert_eq!(judged["next"], "It is correct and faster: call keep with run 1.");
     assert_eq!((&judged["outcome"], &judged["ratio"]["value"]), (&json!("pass"), &json!(1.05)));
     let kept = client.call(

@@ -1,5 +1,6 @@
 //! `lab mcp` by single lines: what is malformed, huge, concurrent or cancelled, a client that goes away, and the size of answers.
 
+use crate::held_out::{edit, is_in_the_pool, wavegru};
 use crate::lab::{Lab, patience, until};
 use crate::mcp::waits;
 use serde_json::{Value, json};
@@ -235,6 +236,40 @@ fn a_cancelled_call_ends_its_run_wherever_it_is() {
     let judged = wire.call("judge", json!({}));
     assert_eq!(judged["outcome"], "pass", "{judged:#}");
     assert!(wire.early.iter().all(|value| value["id"] != json!(running) && value["id"] != json!(queued)));
+    assert_eq!(wire.close(), 0);
+}
+
+#[test]
+fn a_keep_that_is_ended_during_its_check_keeps_nothing() {
+    let lab = wavegru();
+    lab.lab("run").is(0);
+    let known = is_in_the_pool(&lab);
+    // It hangs on held-out inputs alone, so the check does not end by itself.
+    let picks = "const int picked = sample(logits, run, t);";
+    edit(&lab, picks, &format!("volatile bool hangs = !({known}); while (hangs) {{}}\n    {picks}"));
+    lab.lab("run").is(0);
+    let head = lab.head();
+    let mut wire = Wire::of(&lab);
+    let begun = wire.call("keep", json!({ "message": "hangs", "max_s": 0 }));
+    let last_line = |wire: &mut Wire, job: &Value| {
+        wire.call("wait", json!({ "job": job, "max_s": 0 }))["last_line"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    until("the check runs", || !last_line(&mut wire, &begun["job"]).is_empty());
+    let id = wire.tool("wait", json!({ "job": begun["job"], "end": true }));
+    let ended = wire.answer(id);
+    assert_eq!(ended["result"]["isError"], true, "{ended}");
+    // The same by a cancelled call: its job is the next one.
+    let keep = wire.tool("keep", json!({ "message": "hangs" }));
+    let job = json!(begun["job"].as_u64().unwrap() + 1);
+    until("the check runs", || !last_line(&mut wire, &job).is_empty());
+    wire.cancel(keep);
+    assert!(!wire.call("wait", json!({ "job": job }))["decision"]["commit"].is_string());
+    let record: Value = serde_json::from_str(&lab.read(".lab/runs/2/record.json")).unwrap();
+    assert!(record["decision"].is_null() && record["held_out"].is_null(), "{record:#}");
+    assert_eq!(lab.head(), head);
     assert_eq!(wire.close(), 0);
 }
 

@@ -98,9 +98,9 @@ pub struct DecisionAnswer {
 
 impl DecisionAnswer {
     /// The answer of a command that decided. Reads the record.
-    pub fn of(project: &Project, decided: &Decided) -> Self {
+    pub fn of(project: &Project, index: &RunIndex, decided: &Decided) -> Self {
         let record = decided.run.and_then(|id| RunStore::new(&project.lab_dir).read(id).ok());
-        let report = |record: &Record| Some(RunReport::of(project, record, record.verdict.as_ref()?));
+        let report = |record: &Record| Some(RunReport::of(project, index, record, record.verdict.as_ref()?));
         DecisionAnswer {
             run: record.as_ref().and_then(report),
             decision: DecisionReport::of(decided, record.as_ref()),

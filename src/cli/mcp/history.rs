@@ -103,20 +103,21 @@ pub fn history(project: &Project, arguments: &HistoryArguments) -> Result<Answer
 /// One experiment, or one run that is undecided, with its diff.
 pub fn experiment(project: &Project, arguments: &ExperimentArguments) -> Result<Answer> {
     match (&arguments.run, &arguments.commit) {
-        (Some(run), None) => of_run(project, RunId(*run)),
+        (Some(run), None) => of_run(project, &RunIndex::open(project), RunId(*run)),
         (None, Some(commit)) => of_commit(project, commit),
         _ => bail!("give either `run` or `commit`: `history` lists both"),
     }
 }
 
-fn of_run(project: &Project, run: RunId) -> Result<Answer> {
+fn of_run(project: &Project, index: &RunIndex, run: RunId) -> Result<Answer> {
     let record = RunStore::new(&project.lab_dir).read(run)?;
     let about = of_kernel(project, &record);
     let Some(verdict) = &record.verdict else {
         let next = "Call experiment again later, or judge to judge the present bytes.";
         return Ok(Answer::new(&format!("run {run} is in progress"), next, ()));
     };
-    let answer = work::judged(&about, &record, verdict).with("decision", DecisionReport::recorded(&record));
+    let answer =
+        work::judged(&about, index, &record, verdict).with("decision", DecisionReport::recorded(&record));
     Ok(with_diff(answer, diff_of_run(&about, &record), &format!("lab://run/{run}/diff")))
 }
 
@@ -136,7 +137,7 @@ fn of_commit(project: &Project, commit: &str) -> Result<Answer> {
         bail!("no experiment has the commit {commit}: `history` lists them")
     };
     if let Some(run) = found.run {
-        return of_run(project, run);
+        return of_run(project, &index, run);
     }
     let present = Present::of(&repo, listing.without_record(&index))?;
     let summary = format!("{} {} '{}'", found.row.status.word(), found.row.commit, found.row.description);

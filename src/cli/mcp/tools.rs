@@ -157,7 +157,7 @@ pub fn all() -> Vec<Tool> {
         let schema = json!({
             "type": "object", "properties": properties, "required": required, "additionalProperties": false
         });
-        let Value::Object(schema) = schema else { unreachable!("an object is an object") };
+        let schema = schema.as_object().cloned().unwrap_or_default();
         Tool::new(name, description, schema)
     };
     let reads = || ToolAnnotations::new().read_only(true).open_world(false);
@@ -236,6 +236,6 @@ pub fn all() -> Vec<Tool> {
             }),
             &["job"],
         )
-        .annotate(reads()),
+        .annotate(writes()),
     ]
 }

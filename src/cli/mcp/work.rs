@@ -83,7 +83,7 @@ pub fn judge(project: &Project, spec: RunSpec, job: &Job) -> Result<Answer> {
     let Some(verdict) = &record.verdict else {
         return Ok(Answer::error("the run has no verdict", "Call judge again."));
     };
-    let mut answer = judged(project, &record, verdict);
+    let mut answer = judged(project, &RunIndex::open(project), &record, verdict);
     if is_measurement {
         answer = answer.with("measured", measure::measured(&record));
     }
@@ -91,15 +91,18 @@ pub fn judge(project: &Project, spec: RunSpec, job: &Job) -> Result<Answer> {
 }
 
 /// The answer about a run that has ended.
-pub fn judged(project: &Project, record: &Record, verdict: &Verdict) -> Answer {
+pub fn judged(project: &Project, index: &RunIndex, record: &Record, verdict: &Verdict) -> Answer {
     let mut summary = run::verdict_line(project, record, verdict);
     let report = record.report();
     if let Some(failure) = report.value("first_failure").filter(|_| verdict.outcome == Outcome::Fail) {
         summary += &format!("; {failure}");
     }
     verdict.caveats.iter().take(3).for_each(|caveat| summary += &format!("; caveat: {caveat}"));
-    let answer =
-        Answer::new(&summary, &next(project, record, verdict), RunReport::of(project, record, verdict));
+    let answer = Answer::new(
+        &summary,
+        &next(project, index, record, verdict),
+        RunReport::of(project, index, record, verdict),
+    );
     let id = record.start.id;
     match verdict.outcome {
         Outcome::NotJudged => answer,
@@ -108,7 +111,7 @@ pub fn judged(project: &Project, record: &Record, verdict: &Verdict) -> Answer {
 }
 
 /// What a client can do after a verdict.
-fn next(project: &Project, record: &Record, verdict: &Verdict) -> String {
+fn next(project: &Project, index: &RunIndex, record: &Record, verdict: &Verdict) -> String {
     let id = record.start.id;
     if record.decision.is_some() {
         return "The run is decided. Edit the kernel and call judge.".to_owned();
@@ -122,7 +125,7 @@ fn next(project: &Project, record: &Record, verdict: &Verdict) -> String {
             format!("Mend the kernel and call judge again, or call discard with run {id}.")
         }
         Outcome::Pass => {
-            if let Some(kept) = run::kept_already(project, record) {
+            if let Some(kept) = run::kept_already(project, index, record) {
                 return format!("{kept}. Edit the kernel and call judge.");
             }
             if decide::read_rules(project).is_ok_and(|rules| !rules.changed.is_empty()) {
@@ -166,7 +169,8 @@ pub fn keep(project: &Project, arguments: &DecideArguments, job: &Job) -> Result
     };
     let mut context =
         RunContext { control: &job.control, program: own_program(), tell: &mut tell, by_rule: false };
-    Ok(decided(project, run, decide::keep(project, &mut index, run, &message, &mut context)))
+    let kept = decide::keep(project, &mut index, run, &message, &mut context);
+    Ok(decided(project, &index, run, kept))
 }
 
 /// Discards a run.
@@ -175,7 +179,8 @@ pub fn discard(project: &Project, arguments: &DecideArguments) -> Result<Answer>
         Ok(about) => about,
         Err(why) => return Ok(Answer::error(&why, "Correct the arguments and call discard again.")),
     };
-    Ok(decided(project, run, decide::discard(project, &mut index, run, &message, arguments.unjudged)))
+    let discarded = decide::discard(project, &mut index, run, &message, arguments.unjudged);
+    Ok(decided(project, &index, run, discarded))
 }
 
 /// The run that a decision is about, chosen once, and its message.
@@ -192,12 +197,13 @@ fn about(
 
 fn decided(
     project: &Project,
+    index: &RunIndex,
     run: Option<RunId>,
     result: std::result::Result<decide::Decided, Refusal>,
 ) -> Answer {
     let refusal = match result {
         Ok(decided) => {
-            let mut report = DecisionAnswer::of(project, &decided);
+            let mut report = DecisionAnswer::of(project, index, &decided);
             report.notes.extend(clean::after_a_decision(project));
             let next = "Edit the kernel, then call judge.";
             return Answer::new(&decided_line(project, &decided), next, report);
