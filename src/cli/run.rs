@@ -168,14 +168,8 @@ fn judge(project: &Project, options: &RunArgs, spec: RunSpec) -> std::result::Re
     })
 }
 
-/// Returns the lines of the verdict. `more` stands between the verdict and the commands that decide it.
-fn as_text(
-    project: &Project,
-    index: &RunIndex,
-    record: &Record,
-    verdict: &Verdict,
-    more: Vec<String>,
-) -> Vec<String> {
+/// The verdict in one line: its word, the run, the figure and how the kernel compares with the incumbent.
+pub fn verdict_line(project: &Project, record: &Record, verdict: &Verdict) -> String {
     // What was not judged has no number.
     let number = match verdict.outcome {
         Outcome::NotJudged => String::new(),
@@ -199,7 +193,18 @@ fn as_text(
     if verdict.emulated && verdict.objective.is_some() {
         text += "  (emulated: its times say nothing about a GPU)";
     }
-    let mut lines = vec![String::new(), text];
+    text
+}
+
+/// Returns the lines of the verdict. `more` stands between the verdict and the commands that decide it.
+fn as_text(
+    project: &Project,
+    index: &RunIndex,
+    record: &Record,
+    verdict: &Verdict,
+    more: Vec<String>,
+) -> Vec<String> {
+    let mut lines = vec![String::new(), verdict_line(project, record, verdict)];
     let report = record.report();
     let failure = report.value("first_failure").filter(|_| verdict.outcome == Outcome::Fail);
     lines.extend(failure.map(|failure| format!("  {failure}")));
@@ -238,7 +243,7 @@ fn as_text(
 }
 
 /// That an earlier keep holds the bytes of this run, so that there is nothing to decide.
-fn kept_already(project: &Project, index: &RunIndex, record: &Record) -> Option<String> {
+pub fn kept_already(project: &Project, index: &RunIndex, record: &Record) -> Option<String> {
     let repo = Repo::open(project).ok()?;
     let snapshot = snapshot(&repo, project, index, &inputs::read(project), Some(record)).ok()?;
     allowed(&snapshot)

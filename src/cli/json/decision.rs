@@ -125,6 +125,21 @@ impl DecisionReport {
         }
     }
 
+    /// The decision that a record holds; `None` if the run is undecided.
+    pub fn recorded(record: &Record) -> Option<Self> {
+        let decision = record.decision.as_ref()?;
+        Some(DecisionReport {
+            status: decision.status.word(),
+            why: None,
+            commit: decision.commit.clone(),
+            description: Some(decision.description.clone()),
+            trailers: trailers(&decision.trailers),
+            decided: Some(decision.decided.to_string()),
+            row: decision.row.clone(),
+            held_out: record.held_out.as_ref().map(HeldOutReport::from),
+        })
+    }
+
     /// The run is left to the user.
     pub fn left(why: &str, record: &Record) -> Self {
         DecisionReport {
