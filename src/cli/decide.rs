@@ -70,12 +70,32 @@ pub struct DiscardArgs {
     unjudged: bool,
 }
 
+/// What an experiment was expected to do, and what it taught: two trailers with options of their own.
+#[derive(Args, Clone, Debug, Default)]
+pub struct LearnedArgs {
+    /// What the change was expected to do, and why; the trailer Hypothesis
+    #[arg(long, value_name = "TEXT", value_parser = message::value)]
+    hypothesis: Option<String>,
+    /// What the result teaches for later attempts; the trailer Lesson
+    #[arg(long, value_name = "TEXT", value_parser = message::value)]
+    lesson: Option<String>,
+}
+
+impl LearnedArgs {
+    pub fn trailers(&self) -> impl Iterator<Item = Trailer> {
+        let given = [(TrailerKey::Hypothesis, &self.hypothesis), (TrailerKey::Lesson, &self.lesson)];
+        given.into_iter().filter_map(|(key, value)| Some((key, value.clone()?)))
+    }
+}
+
 /// The trailers of the commit message.
 #[derive(Args, Debug)]
 pub struct TrailerArgs {
-    /// Constraint, Rejected, Confidence, Scope-risk, Reversibility, Directive, Tested, Not-tested, or another
+    /// Hypothesis, Lesson, Constraint, Rejected, Confidence, Scope-risk, Reversibility, Directive, Tested, Not-tested, or another
     #[arg(long, value_name = "'KEY: VALUE'", value_parser = message::trailer)]
     trailer: Vec<Trailer>,
+    #[command(flatten)]
+    learned: LearnedArgs,
     /// Leave out the trailer Tested that lab fills in from the verdict
     #[arg(long)]
     no_tested: bool,
@@ -83,7 +103,7 @@ pub struct TrailerArgs {
 
 impl TrailerArgs {
     fn message(&self, project: &Project, index: &mut RunIndex, subject: &str, run: Option<RunId>) -> Message {
-        let message = Message::new(subject, self.trailer.iter().cloned());
+        let message = Message::new(subject, self.learned.trailers().chain(self.trailer.iter().cloned()));
         if self.no_tested {
             return message;
         }
@@ -218,10 +238,11 @@ pub fn by_rule(
     index: &mut RunIndex,
     record: &Record,
     subject: &str,
+    learned: &LearnedArgs,
     json: bool,
 ) -> Ruling {
     let run = Some(record.start.id);
-    let trailers = TrailerArgs { trailer: Vec::new(), no_tested: false };
+    let trailers = TrailerArgs { trailer: Vec::new(), learned: learned.clone(), no_tested: false };
     let message = trailers.message(project, index, subject, run);
     let incumbent = Repo::open(project).and_then(|repo| repo::incumbent(&repo, project)).unwrap_or_default();
     let decided = match auto::decide(record, incumbent.as_deref()) {

@@ -48,6 +48,8 @@ pub struct RunArgs {
     /// What was tried, in one line, for --decide
     #[arg(short, long, value_name = "TEXT", requires = "decide")]
     message: Option<String>,
+    #[command(flatten)]
+    learned: decide::LearnedArgs,
 }
 
 #[derive(Args, Debug)]
@@ -94,6 +96,9 @@ pub fn judged(options: &RunArgs, spec: RunSpec, more: impl Fn(&Record) -> Option
         Ok(project) => project,
         Err(error) => return failed(&format!("{error:#}"), Exit::Usage),
     };
+    if !options.decide && options.learned.trailers().next().is_some() {
+        return failed("--hypothesis and --lesson belong to a decision: add --decide -m TEXT", Exit::Usage);
+    }
     if let Some(exit) = go_on(&project, options) {
         return exit;
     }
@@ -111,8 +116,9 @@ pub fn judged(options: &RunArgs, spec: RunSpec, more: impl Fn(&Record) -> Option
         lines.iter().for_each(|line| say(line));
     }
     let subject = options.message.as_ref().filter(|_| options.decide);
-    let ruling =
-        subject.map(|subject| decide::by_rule(&project, &mut index, &record, subject, options.json.json));
+    let learned = &options.learned;
+    let ruling = subject
+        .map(|subject| decide::by_rule(&project, &mut index, &record, subject, learned, options.json.json));
     let exit = match &ruling {
         // The rule says nothing about a kernel that was not judged.
         _ if verdict.exit() == Exit::Usage => Exit::Usage,

@@ -23,7 +23,7 @@ mod step;
 mod steps;
 mod undo;
 
-pub use describe::{Described, describe};
+pub use describe::{Changes, Described, describe};
 pub use discard::discard;
 pub use finish::append_missing;
 pub use keep::keep;
