@@ -97,7 +97,7 @@ enum Command {
     /// Write a new problem from a template: problem.toml, a reference, a kernel and README.md
     New(new::NewArgs),
     /// Judge the present bytes of the kernel once
-    Run(run::RunArgs),
+    Run(run::RunOnceArgs),
     /// Find invalid memory accesses and races in the present bytes; gives no verdict
     Check(check::CheckArgs),
     /// Judge the present bytes with the warm-up, iterations and trials of lab.toml

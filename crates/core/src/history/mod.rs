@@ -2,6 +2,7 @@
 
 pub mod details;
 pub mod elsewhere;
+mod judged_before;
 pub mod kernels;
 pub mod last_peers;
 mod listing;
@@ -9,6 +10,7 @@ pub mod names;
 mod problems;
 pub mod tested;
 
+pub use judged_before::{JudgedBefore, judged_before};
 pub use listing::Listing;
 
 use crate::ledger;
