@@ -33,6 +33,7 @@ mod json;
 mod lab;
 mod line_endings;
 mod measure;
+mod memory;
 mod names;
 mod new;
 mod not_judged;

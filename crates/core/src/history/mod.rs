@@ -5,6 +5,7 @@ pub mod elsewhere;
 mod judged_before;
 pub mod kernels;
 pub mod last_peers;
+pub mod lessons;
 mod listing;
 pub mod names;
 mod problems;
