@@ -55,11 +55,7 @@ impl KeepArgs {
         // The run is chosen once, so that the trailer Tested is about the run that is decided, even if another run ends
         // meanwhile.
         let mut index = RunIndex::open(&project);
-        let default = || {
-            let present = inputs::read(&project).ok().map(|inputs| inputs.fingerprint);
-            decide::default_run(&project, &index, present.as_ref()).map(|run| run.start.id)
-        };
-        let run = self.run.map(RunId).or_else(default);
+        let run = self.run.map(RunId).or_else(|| default_run(&project, &index));
         let message = self.trailers.message(&project, &mut index, &self.message, run);
         Ok(Opened { project, index, run, message })
     }
@@ -111,30 +107,42 @@ impl TrailerArgs {
         if self.no_tested {
             return message;
         }
-        let record = run.and_then(|id| index.store().read(id).ok());
-        // Without a verdict there is nothing to say in Tested.
-        let tested = record.filter(decide::is_undecided).map(|record| {
-            let best = || {
-                let repo = Repo::open(project).ok()?;
-                tested::best_in_ledger(&repo, project, index, &record)
-            };
-            tested::tested_beside(&record, &project.config, best)
-        });
-        let tested = tested.unwrap_or_default();
-        message.with_default(TrailerKey::Tested, &tested)
+        with_tested(message, project, index, run)
     }
+}
+
+/// The run that a decision without a number is about.
+pub fn default_run(project: &Project, index: &RunIndex) -> Option<RunId> {
+    let present = inputs::read(project).ok().map(|inputs| inputs.fingerprint);
+    decide::default_run(project, index, present.as_ref()).map(|run| run.start.id)
+}
+
+/// The message with the trailer Tested, which is filled in from the verdict of the run.
+pub fn with_tested(message: Message, project: &Project, index: &mut RunIndex, run: Option<RunId>) -> Message {
+    let record = run.and_then(|id| index.store().read(id).ok());
+    // Without a verdict there is nothing to say in Tested.
+    let tested = record.filter(decide::is_undecided).map(|record| {
+        let best = || {
+            let repo = Repo::open(project).ok()?;
+            tested::best_in_ledger(&repo, project, index, &record)
+        };
+        tested::tested_beside(&record, &project.config, best)
+    });
+    let tested = tested.unwrap_or_default();
+    message.with_default(TrailerKey::Tested, &tested)
 }
 
 pub fn keep(options: &KeepArgs) -> Result<ExitCode> {
     let Opened { project, mut index, run, message } = options.opened()?;
     let json = options.json.json;
-    Ok(report(&project, run, checked_keep(&project, &mut index, run, &message, json, false)?, json))
+    let kept = checked_keep(&project, &mut index, run, &message, json, false)?;
+    Ok(report(&project, &index, run, kept, json))
 }
 
 pub fn discard(options: &DiscardArgs) -> Result<ExitCode> {
     let Opened { project, mut index, run, message } = options.what.opened()?;
     let discarded = decide::discard(&project, &mut index, run, &message, options.unjudged);
-    Ok(report(&project, run, discarded, options.what.json.json))
+    Ok(report(&project, &index, run, discarded, options.what.json.json))
 }
 
 /// Keeps a run after the held-out check. Without `json`, prints the lines of the check.
@@ -160,6 +168,7 @@ fn checked_keep(
 /// Reports what came of a decision about `run`.
 fn report(
     project: &Project,
+    index: &RunIndex,
     run: Option<RunId>,
     result: std::result::Result<Decided, Refusal>,
     json: bool,
@@ -167,7 +176,7 @@ fn report(
     match result {
         Ok(decided) if json => {
             super::clean::after_a_decision(project);
-            answer(Exit::Passed, DecisionAnswer::of(project, &decided))
+            answer(Exit::Passed, DecisionAnswer::of(project, index, &decided))
         }
         Ok(decided) => {
             tell(project, &decided);
@@ -177,30 +186,39 @@ fn report(
             answer(Exit::Passed, Resumed::new(&text, LastDecision::of(project)))
         }
         Err(refusal) if json => {
-            let record = run.and_then(|id| RunStore::new(&project.lab_dir).read(id).ok());
-            let state = match (&refusal, record) {
-                (Refusal::Resumed { .. }, _) => "other_completed",
-                (_, None) => "no_run",
-                (_, Some(record)) if record.decision.is_some() => "decided",
-                (_, Some(_)) => "undecided",
-            };
-            let last_decision = LastDecision::of(project);
-            failed_with(&refusal.to_string(), FAILED, RefusedDecision { state, last_decision })
+            failed_with(&refusal.to_string(), FAILED, refused_decision(project, run, &refusal))
         }
         Err(refusal) => refused(&refusal),
     }
 }
 
-/// Prints a decision for people.
-fn tell(project: &Project, decided: &Decided) {
+/// What stands after a decision about `run` was refused.
+pub fn refused_decision(project: &Project, run: Option<RunId>, refusal: &Refusal) -> RefusedDecision {
+    let record = run.and_then(|id| RunStore::new(&project.lab_dir).read(id).ok());
+    let state = match (refusal, record) {
+        (Refusal::Resumed { .. }, _) => "other_completed",
+        (_, None) => "no_run",
+        (_, Some(record)) if record.decision.is_some() => "decided",
+        (_, Some(_)) => "undecided",
+    };
+    RefusedDecision { state, last_decision: LastDecision::of(project) }
+}
+
+/// A decision in one line.
+pub fn decided_line(project: &Project, decided: &Decided) -> String {
     let (kernel, commit) = (&project.kernel_name, short(&decided.commit));
     let word = decided.status.word();
-    say(&match (decided.run, &decided.row) {
+    match (decided.run, &decided.row) {
         (None, _) => format!("{word} unjudged bytes of {kernel}: {commit}"),
         (Some(run), Some(_)) => format!("{word} run {run} of {kernel}: {commit}"),
         // It was decided before.
         (Some(_), None) => format!("{kernel} holds the incumbent's bytes again"),
-    });
+    }
+}
+
+/// Prints a decision for people.
+fn tell(project: &Project, decided: &Decided) {
+    say(&decided_line(project, decided));
     decided.notes.iter().for_each(|note| say(&format!("  {note}")));
     super::clean::after_a_decision(project).iter().for_each(|freed| say(&format!("  {freed}")));
 }
@@ -217,19 +235,19 @@ pub enum Ruling {
 /// Decides a run by rule. Without `json`, prints the lines of the held-out check.
 pub fn by_rule(
     project: &Project,
+    index: &mut RunIndex,
     record: &Record,
     subject: &str,
     learned: &LearnedArgs,
     json: bool,
 ) -> Ruling {
     let run = Some(record.start.id);
-    let mut index = RunIndex::open(project);
     let trailers = TrailerArgs { trailer: Vec::new(), learned: learned.clone(), no_tested: false };
-    let message = trailers.message(project, &mut index, subject, run);
+    let message = trailers.message(project, index, subject, run);
     let incumbent = Repo::open(project).and_then(|repo| repo::incumbent(&repo, project)).unwrap_or_default();
     let decided = match auto::decide(record, incumbent.as_deref()) {
-        AutoDecision::Keep => checked_keep(project, &mut index, run, &message, json, true),
-        AutoDecision::Discard => Ok(decide::discard(project, &mut index, run, &message, false)),
+        AutoDecision::Keep => checked_keep(project, index, run, &message, json, true),
+        AutoDecision::Discard => Ok(decide::discard(project, index, run, &message, false)),
         AutoDecision::Leave(why) => return Ruling::Left(why),
     };
     match decided {
