@@ -14,6 +14,7 @@ mod harness;
 mod init;
 mod interrupt;
 mod json;
+mod lessons;
 mod log;
 mod mcp;
 mod measure;
@@ -98,7 +99,7 @@ enum Command {
     /// Write a new problem from a template: problem.toml, a reference, a kernel and README.md
     New(new::NewArgs),
     /// Judge the present bytes of the kernel once
-    Run(run::RunArgs),
+    Run(run::RunOnceArgs),
     /// Find invalid memory accesses and races in the present bytes; gives no verdict
     Check(check::CheckArgs),
     /// Judge the present bytes with the warm-up, iterations and trials of lab.toml
@@ -117,6 +118,8 @@ enum Command {
     Rules(rules::RulesArgs),
     /// Change the description of an experiment in its record, note and row
     Describe(describe::DescribeArgs),
+    /// Tell by idea what the experiments brought and taught
+    Lessons(lessons::LessonsArgs),
     /// List the experiments
     Log(log::LogArgs),
     /// Fetch the commits and records of other clones' experiments from a bundle, a remote or a repository
@@ -204,6 +207,7 @@ fn command(cli: Cli) -> ExitCode {
         Some(Command::Peers(options)) => peers::main(&options),
         Some(Command::Rules(options)) => rules::main(&options),
         Some(Command::Describe(options)) => describe::main(&options),
+        Some(Command::Lessons(options)) => lessons::main(&options),
         Some(Command::Log(options)) => log::main(&options),
         Some(Command::Clean(options)) => clean::main(&options),
         Some(Command::Export(options)) => export::main(&options),

@@ -10,7 +10,7 @@ use super::{JsonArg, KernelArg, answer, code, complain, failed, open, say, say_b
 use crate::confinement;
 use clap::Args;
 use lab_core::decide::{NotAllowed, allowed, snapshot};
-use lab_core::history::last_peers;
+use lab_core::history::{JudgedBefore, judged_before, last_peers};
 use lab_core::inputs;
 use lab_core::objective::Objective;
 use lab_core::project::Project;
@@ -52,6 +52,16 @@ pub struct RunArgs {
     learned: decide::LearnedArgs,
 }
 
+/// The options of `lab run`.
+#[derive(Args, Debug)]
+pub struct RunOnceArgs {
+    #[command(flatten)]
+    run: RunArgs,
+    /// Do not judge a kernel again that was judged before, comments and blanks aside: tell that verdict
+    #[arg(long, conflicts_with = "decide")]
+    unless_known: bool,
+}
+
 #[derive(Args, Debug)]
 pub struct SuperviseArgs {
     /// The process whose end ends the harness
@@ -70,8 +80,45 @@ pub fn supervise(options: &SuperviseArgs) -> ExitCode {
     }
 }
 
-pub fn main(options: &RunArgs) -> ExitCode {
-    judged(options, Reason::Command.into(), |_| None)
+pub fn main(options: &RunOnceArgs) -> ExitCode {
+    let known = if options.unless_known { tell_known(&options.run) } else { None };
+    known.unwrap_or_else(|| judged(&options.run, Reason::Command.into(), |_| None))
+}
+
+/// Tells the verdict on the same kernel that an earlier run gave. `None` if there is none, or if the kernel cannot be read: the
+/// run says so.
+fn tell_known(options: &RunArgs) -> Option<ExitCode> {
+    let project = open(options.kernel.kernel.as_deref()).ok()?;
+    let present = inputs::read(&project).ok()?;
+    let target = options.device.unwrap_or(project.config.device).to_string();
+    let index = RunIndex::open(&project);
+    let JudgedBefore { record, same_bytes } = judged_before(&project, &index, &present, &target)?;
+    let verdict = record.verdict.as_ref()?;
+    let id = record.start.id;
+    let exit = verdict.exit();
+    if options.json.json {
+        let known_as = Some(KnownAs { run: id, same_bytes });
+        let run = RunReport::of(&project, &index, &record, verdict);
+        let notes = Vec::new();
+        return Some(answer(exit, RunAnswer { run, known_as, measured: None, decision: None, notes }));
+    }
+    let mut lines = as_text(&project, &index, &record, verdict, Vec::new());
+    if !same_bytes {
+        // Only the bytes of that run can be decided.
+        lines.truncate(2);
+    }
+    lines.iter().for_each(|line| say(line));
+    let same = if same_bytes { "these bytes" } else { "the same kernel, comments and blanks aside" };
+    say(&format!("  run {id} judged {same}: it was not judged again (`lab run` judges it)"));
+    Some(code(exit))
+}
+
+/// The earlier run whose verdict is told.
+#[derive(Serialize)]
+struct KnownAs {
+    run: RunId,
+    /// The bytes are the same too.
+    same_bytes: bool,
 }
 
 /// What a command prints beyond the verdict: lines for people, and a JSON value that is `measured` in the answer.
@@ -82,6 +129,9 @@ type More = (Vec<String>, Value);
 struct RunAnswer {
     #[serde(flatten)]
     run: RunReport,
+    /// `None` of a kernel that was judged now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    known_as: Option<KnownAs>,
     /// `None` of `lab run`.
     #[serde(skip_serializing_if = "Option::is_none")]
     measured: Option<Value>,
@@ -116,9 +166,9 @@ pub fn judged(options: &RunArgs, spec: RunSpec, more: impl Fn(&Record) -> Option
         lines.iter().for_each(|line| say(line));
     }
     let subject = options.message.as_ref().filter(|_| options.decide);
-    let learned = &options.learned;
-    let ruling = subject
-        .map(|subject| decide::by_rule(&project, &mut index, &record, subject, learned, options.json.json));
+    let (learned, json) = (&options.learned, options.json.json);
+    let ruling =
+        subject.map(|subject| decide::by_rule(&project, &mut index, &record, subject, learned, json));
     let exit = match &ruling {
         // The rule says nothing about a kernel that was not judged.
         _ if verdict.exit() == Exit::Usage => Exit::Usage,
@@ -129,7 +179,7 @@ pub fn judged(options: &RunArgs, spec: RunSpec, more: impl Fn(&Record) -> Option
         let run = RunReport::of(&project, &index, &record, verdict);
         let notes = ruling.as_ref().map(|ruling| ruling.notes().to_vec()).unwrap_or_default();
         let decision = ruling.map(|ruling| ruling.as_report(&project, &record));
-        return answer(exit, RunAnswer { run, measured, decision, notes });
+        return answer(exit, RunAnswer { run, known_as: None, measured, decision, notes });
     }
     if let Some(ruling) = ruling {
         ruling.tell(&project);

@@ -35,6 +35,7 @@ mod line_endings;
 mod mcp;
 mod mcp_wire;
 mod measure;
+mod memory;
 mod names;
 mod new;
 mod not_judged;

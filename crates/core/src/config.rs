@@ -190,6 +190,11 @@ impl Default for WatchConfig {
 }
 
 impl Config {
+    /// The harness command as a record names it: `built-in` for the built-in harness.
+    pub fn harness_command(&self) -> String {
+        self.harness.as_ref().map_or_else(|| "built-in".to_owned(), ToString::to_string)
+    }
+
     /// The lab.toml of `folder`: the nearest one upwards, no further than `root`.
     pub fn find(folder: &Path, root: &Path) -> Option<PathBuf> {
         folder

@@ -133,6 +133,16 @@ impl Inputs {
         tokens::hash(self.kernel(), language)
     }
 
+    /// The fingerprint with the kernel's tokens in place of its bytes: the same for inputs that differ only in comments and
+    /// blanks of the kernel.
+    pub fn token_fingerprint(&self) -> Fingerprint {
+        let mut files = self.files();
+        if let Some(kernel) = files.first_mut() {
+            kernel.hash = Some(format!("tokens {}", self.tokens()));
+        }
+        fingerprint(files.iter())
+    }
+
     /// Paths and hashes, as a record lists them. The kernel first.
     pub fn files(&self) -> Vec<InputFile> {
         self.sources.iter().map(|s| s.file.clone()).collect()

@@ -2,13 +2,16 @@
 
 pub mod details;
 pub mod elsewhere;
+mod judged_before;
 pub mod kernels;
 pub mod last_peers;
+pub mod lessons;
 mod listing;
 pub mod names;
 mod problems;
 pub mod tested;
 
+pub use judged_before::{JudgedBefore, judged_before};
 pub use listing::Listing;
 
 use crate::ledger;

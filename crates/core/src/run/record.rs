@@ -5,7 +5,7 @@ use crate::run::chosen::Chosen;
 use crate::run::experiment::{Row, Status};
 use crate::run::peers::MeasuredPeer;
 use crate::run::verdict::{Change, Outcome, Verdict};
-use crate::run::{Ending, RunStart};
+use crate::run::{Ending, Fingerprint, RunStart};
 use jiff::Timestamp;
 use lab_protocol::report::{JudgedWorkloads, Measure, Report};
 use serde::{Deserialize, Serialize};
@@ -166,6 +166,9 @@ pub struct Record {
     pub origin: Origin,
     #[serde(flatten)]
     pub start: RunStart,
+    /// See [`Inputs::token_fingerprint`](crate::inputs::Inputs::token_fingerprint). `None` in the records of an older lab.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_fingerprint: Option<Fingerprint>,
     /// Every file that the verdict depends on, the kernel first.
     pub inputs: Vec<InputFile>,
     /// The harness command that ran; `built-in` for the built-in harness.
@@ -224,6 +227,7 @@ impl Record {
             lab: env!("CARGO_PKG_VERSION").to_owned(),
             origin: Origin::Own,
             start,
+            token_fingerprint: None,
             inputs,
             command,
             target: None,

@@ -334,9 +334,12 @@ fn create_files(
         started: Timestamp::now(),
         external: project.external(),
     };
-    let command = project.config.harness.as_ref().map_or_else(|| "built-in".to_owned(), ToString::to_string);
-    let record =
-        Record { target: Some(spec.target(project)), ..Record::begun(start, inputs.files(), command) };
+    let command = project.config.harness_command();
+    let record = Record {
+        target: Some(spec.target(project)),
+        token_fingerprint: Some(inputs.token_fingerprint()),
+        ..Record::begun(start, inputs.files(), command)
+    };
     store.write(&record)?;
     Ok((log, record))
 }

@@ -247,6 +247,12 @@ impl RunIndex {
         self.newest_with(move |keys| keys.fingerprint == hash)
     }
 
+    /// The runs that judged inputs with this fingerprint by tokens, newest first.
+    pub fn newest_of_tokens(&self, tokens: &Fingerprint) -> impl Iterator<Item = &RunSummary> {
+        let hash = keys::hash(&[&tokens.0]);
+        self.newest_with(move |keys| keys.tokens == hash)
+    }
+
     /// The runs that judged this blob of any kernel, newest first.
     pub fn newest_of_blob(&self, blob: &str) -> impl Iterator<Item = &RunSummary> {
         let hash = keys::hash(&[blob]);

@@ -25,6 +25,9 @@ pub struct RunSummary {
     /// Git blob id of the judged bytes, hex.
     pub blob: String,
     pub fingerprint: Fingerprint,
+    /// The fingerprint with the kernel's tokens in place of its bytes; `None` in the records of an older lab.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_fingerprint: Option<Fingerprint>,
     pub ending: Option<Ending>,
     /// `None` while the run is in progress.
     pub verdict: Option<VerdictSummary>,

@@ -76,7 +76,7 @@ struct Header {
     base: Option<Stamp>,
 }
 
-const VERSION: u32 = 8;
+const VERSION: u32 = 9;
 
 /// Most bytes of a file of the index, and of a line of an earlier version's. A larger one is read from the records again.
 const LIMIT: u64 = 256 << 20;
@@ -112,11 +112,11 @@ pub fn load(files: &Root, path: &Path, of: Part, base: Option<Stamp>) -> Option<
                 *word = u64::from_le_bytes(bytes.try_into().unwrap_or_default());
             }
             let [id, inode, size, seconds, nanoseconds, rest @ ..] = words;
-            let [k0, k1, k2, k3, k4, k5, k6, length, _] = rest;
+            let [k0, k1, k2, k3, k4, k5, k6, k7, length, _] = rest;
             let place = Place { of, at, length };
             at = at.saturating_add(length);
             let stamp = (inode, size, seconds as i64, nanoseconds as i64);
-            Known::at(RunId(id), stamp, Keys::from_words([k0, k1, k2, k3, k4, k5, k6]), place)
+            Known::at(RunId(id), stamp, Keys::from_words([k0, k1, k2, k3, k4, k5, k6, k7]), place)
         }));
     }
     let known = Runs::sorted(known).filter(|_| at == length)?;

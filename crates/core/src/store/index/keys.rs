@@ -6,7 +6,7 @@ use crate::run::verdict::Outcome;
 use crate::store::summary::RunSummary;
 
 /// The number of words that [`Keys::words`] writes.
-pub const WORDS: usize = 7;
+pub const WORDS: usize = 8;
 
 /// Hashes and facts of a summary. Two summaries with the same hash have the same text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub struct Keys {
     pub kernel: u64,
     pub blob: u64,
     pub fingerprint: u64,
+    /// Of the fingerprint by tokens; 0 without one.
+    pub tokens: u64,
     /// Of the row in the decision; 0 without one.
     pub row: u64,
     /// Microseconds since 1970 at which the decision was made; 0 without one.
@@ -58,6 +60,7 @@ impl Keys {
             kernel: hash(&[&summary.kernel]),
             blob: hash(&[&summary.blob]),
             fingerprint: hash(&[&summary.fingerprint.0]),
+            tokens: summary.token_fingerprint.as_ref().map_or(0, |tokens| hash(&[&tokens.0])),
             row: row.map_or(0, of_row),
             decided: decision.map_or(0, |decision| decision.decided.as_microsecond()),
             order: decision.map_or(0, |decision| decision.order),
@@ -75,11 +78,12 @@ impl Keys {
     }
 
     pub fn words(&self) -> [u64; WORDS] {
-        [self.kernel, self.blob, self.fingerprint, self.row, self.decided as u64, self.order, self.facts]
+        let Keys { kernel, blob, fingerprint, tokens, row, decided, order, facts } = *self;
+        [kernel, blob, fingerprint, tokens, row, decided as u64, order, facts]
     }
 
-    pub fn from_words([kernel, blob, fingerprint, row, decided, order, facts]: [u64; WORDS]) -> Keys {
-        Keys { kernel, blob, fingerprint, row, decided: decided as i64, order, facts }
+    pub fn from_words([kernel, blob, fingerprint, tokens, row, decided, order, facts]: [u64; WORDS]) -> Keys {
+        Keys { kernel, blob, fingerprint, tokens, row, decided: decided as i64, order, facts }
     }
 }
 

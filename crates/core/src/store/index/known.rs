@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     fn known(id: u64, kernel: u64) -> Known {
-        let keys = Keys::from_words([kernel, 0, 0, 0, 0, 0, 0]);
+        let keys = Keys::from_words([kernel, 0, 0, 0, 0, 0, 0, 0]);
         Known::at(RunId(id), (0, 0, 0, 0), keys, Place { of: Part::Whole, at: 0, length: 0 })
     }
 

@@ -1,0 +1,151 @@
+//! `lab lessons`: tells by idea what the experiments brought and taught, within a number of tokens.
+
+use super::{JsonArg, KernelArg, answer, complain, open, say};
+use anyhow::Result;
+use clap::Args;
+use lab_core::decide;
+use lab_core::history::Listing;
+use lab_core::history::lessons::{Brought, EXPERIMENTS, Idea, estimated_tokens, lessons};
+use lab_core::repo::Repo;
+use lab_core::run::RunId;
+use lab_core::store::RunIndex;
+use lab_protocol::Exit;
+use lab_protocol::report::Measure;
+use serde::Serialize;
+use std::process::ExitCode;
+
+#[derive(Args, Debug)]
+pub struct LessonsArgs {
+    #[command(flatten)]
+    kernel: KernelArg,
+    /// Tokens of a language model that the ideas may take; estimated as a third of their bytes
+    #[arg(long, value_name = "N", default_value_t = 2000)]
+    tokens: usize,
+    #[command(flatten)]
+    json: JsonArg,
+}
+
+/// What `lab lessons` prints with `--json`.
+#[derive(Serialize)]
+struct LessonsAnswer<'a> {
+    kernel: &'a str,
+    /// The most telling first.
+    ideas: Vec<IdeaReport>,
+    /// Ideas for which there were not enough tokens.
+    left_out: usize,
+    /// Estimated, of the ideas in this answer.
+    estimated_tokens: usize,
+    /// Only so many experiments are looked at, the newest.
+    experiments_limit: usize,
+}
+
+#[derive(Serialize)]
+struct IdeaReport {
+    idea: String,
+    is_hypothesis: bool,
+    kept: usize,
+    discarded: usize,
+    crashed: usize,
+    best: Option<BroughtReport>,
+    worst: Option<BroughtReport>,
+    lessons: Vec<String>,
+    last_run: Option<RunId>,
+    last_commit: String,
+}
+
+#[derive(Serialize)]
+struct BroughtReport {
+    ratio: Measure,
+    run: Option<RunId>,
+}
+
+pub fn main(options: &LessonsArgs) -> Result<ExitCode> {
+    let project = open(options.kernel.kernel.as_deref())?;
+    match decide::resume(&project) {
+        Ok(Some(done)) => complain(&done),
+        Ok(None) => {}
+        Err(error) => complain(&format!("{error:#}")),
+    }
+    let mut index = RunIndex::open(&project);
+    let listing = Listing::read(&Repo::open(&project)?, &project, &mut index);
+    let newest_first = listing.experiments(&index).rev().filter(|e| e.is_about(&project.kernel_name));
+    let ideas = lessons(newest_first, &project.config.objective, project.config.goal);
+    let count = ideas.len();
+    if options.json.json {
+        let reports = ideas.iter().map(IdeaReport::of);
+        let length = |idea: &IdeaReport| serde_json::to_string_pretty(idea).unwrap_or_default();
+        let (ideas, estimated_tokens) = fitting(reports, options.tokens, length);
+        let left_out = count - ideas.len();
+        let (kernel, experiments_limit) = (project.kernel_name.as_str(), EXPERIMENTS);
+        let rest = LessonsAnswer { kernel, ideas, left_out, estimated_tokens, experiments_limit };
+        return Ok(answer(Exit::Passed, rest));
+    }
+    if count == 0 {
+        say(&format!("no experiment of {} yet: keep or discard a run", project.kernel_name));
+    }
+    let (texts, _) = fitting(ideas.iter().map(as_text), options.tokens, String::clone);
+    texts.iter().flat_map(|text| text.lines()).for_each(say);
+    if texts.len() < count {
+        let left_out = count - texts.len();
+        say(&format!(
+            "{left_out} more ideas: `lab lessons --tokens {}`",
+            options.tokens.saturating_mul(2).max(1000)
+        ));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The first items that fit into a number of tokens, and how many they take.
+fn fitting<T>(items: impl Iterator<Item = T>, tokens: usize, text: impl Fn(&T) -> String) -> (Vec<T>, usize) {
+    let (mut taken, mut used) = (Vec::new(), 0);
+    for item in items {
+        let more = estimated_tokens(&text(&item));
+        if used + more > tokens {
+            break;
+        }
+        used += more;
+        taken.push(item);
+    }
+    (taken, used)
+}
+
+fn as_text(idea: &Idea) -> String {
+    let counts = [(idea.kept, "kept"), (idea.discarded, "discarded"), (idea.crashed, "crashed")];
+    let counts = counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
+    let mut text = format!("{}: {}", idea.name, counts.collect::<Vec<_>>().join(", "));
+    let figures = [("best", idea.best), ("worst", idea.worst.filter(|worst| Some(*worst) != idea.best))];
+    for (word, brought) in figures {
+        let Some(Brought { ratio, run }) = brought else { continue };
+        text += &format!("; {word} {:.3}×", ratio.value);
+        if let (Some(low), Some(high)) = (ratio.low, ratio.high) {
+            text += &format!(" ({low:.3} … {high:.3})");
+        }
+        text += &run.map(|run| format!(" run {run}")).unwrap_or_default();
+    }
+    text += &match idea.last_run {
+        Some(run) => format!("; last run {run}"),
+        None => format!("; last {}", idea.last_commit),
+    };
+    for lesson in &idea.lessons {
+        text += &format!("\n  lesson: {lesson}");
+    }
+    text
+}
+
+impl IdeaReport {
+    fn of(idea: &Idea) -> IdeaReport {
+        let brought = |brought: Brought| BroughtReport { ratio: brought.ratio, run: brought.run };
+        IdeaReport {
+            idea: idea.name.clone(),
+            is_hypothesis: idea.is_hypothesis,
+            kept: idea.kept,
+            discarded: idea.discarded,
+            crashed: idea.crashed,
+            best: idea.best.map(brought),
+            worst: idea.worst.map(brought),
+            lessons: idea.lessons.clone(),
+            last_run: idea.last_run,
+            last_commit: idea.last_commit.clone(),
+        }
+    }
+}
