@@ -3,9 +3,11 @@
 use super::json::run::RunReport;
 use super::{JsonArg, KernelArg, answer, complain, failed, open, say};
 use crate::confinement;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
-use lab_core::auto::{self, Auto, Budget, Ended, LastTurn, Options, Phase, Request, State, TurnOutcome};
+use lab_core::auto::{
+    self, Auto, Budget, Editor, Ended, LastTurn, Options, Phase, Request, State, TurnOutcome,
+};
 use lab_core::project::Project;
 use lab_core::run::Reason;
 use lab_core::run::record::Record;
@@ -59,6 +61,9 @@ pub struct AutoArgs {
     /// Seconds to wait after the first failure; doubled by each further one
     #[arg(long, value_name = "S", default_value = "1", value_parser = positive, hide = true)]
     back_off: f64,
+    /// Apply the *.patch files of this folder to the kernel in HEAD, one a turn, by name
+    #[arg(long, value_name = "DIR", conflicts_with = "command")]
+    patches: Option<std::path::PathBuf>,
     /// The program that edits the kernel, and its arguments (`lab agent-guide`)
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -108,7 +113,7 @@ pub fn main(options: &AutoArgs) -> Result<ExitCode> {
         Some(Action::Pause(kernel)) => ask(kernel, Request::Pause),
         Some(Action::Resume(kernel)) => ask(kernel, Request::Resume),
         Some(Action::Stop(kernel)) => ask(kernel, Request::Stop),
-        None if options.command.is_empty() => Ok(failed(
+        None if options.command.is_empty() && options.patches.is_none() => Ok(failed(
             "name the command that edits the kernel after `--`, as in `lab auto -- ./edit.sh` (`lab agent-guide`)",
             Exit::Usage,
         )),
@@ -197,10 +202,16 @@ fn in_words(turn: &LastTurn) -> String {
 fn run(options: &AutoArgs) -> Result<ExitCode> {
     let project = open(options.kernel.as_deref())?;
     let loop_options = Options {
-        command: command(&options.command)?,
+        editor: match &options.patches {
+            Some(folder) => Editor::Patches(
+                folder.canonicalize().with_context(|| format!("cannot open {}", folder.display()))?,
+            ),
+            None => Editor::Command(command(&options.command)?),
+        },
         budget: Budget { experiments: options.experiments, hours: options.hours, cost: options.cost },
         turn_limit: Duration::from_secs_f64(options.turn_limit),
-        mend: options.mend,
+        // A patch mends nothing.
+        mend: if options.patches.is_some() { 0 } else { options.mend },
         give_up: options.give_up,
         back_off: Duration::from_secs_f64(options.back_off),
         plateau: options.plateau,

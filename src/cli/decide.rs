@@ -96,8 +96,7 @@ impl TrailerArgs {
 pub fn keep(options: &KeepArgs) -> Result<ExitCode> {
     let Opened { project, mut index, run, message } = options.opened()?;
     let json = options.json.json;
-    let kept =
-        with_check(json, false, |asked| decide::keep(&project, &mut index, run, &message, asked))?;
+    let kept = with_check(json, false, |asked| decide::keep(&project, &mut index, run, &message, asked))?;
     Ok(report(&project, run, kept, json))
 }
 

@@ -1,5 +1,6 @@
 //! The command line: one module for each subcommand.
 
+mod agent_guide;
 mod auto;
 mod bench;
 mod check;
@@ -105,6 +106,8 @@ enum Command {
     Measure(measure::MeasureArgs),
     /// Let a command edit the kernel again and again; judge, keep or discard each edit by rule
     Auto(auto::AutoArgs),
+    /// Print the contract between `lab auto` and the command that edits the kernel
+    AgentGuide,
     /// Measure all workloads in several independent runs by a fixed discipline; decides nothing
     Bench(bench::BenchArgs),
     /// List the problem's peers with their last figures; `lab peers new` adds the first
@@ -196,6 +199,7 @@ fn command(cli: Cli) -> ExitCode {
         Some(Command::Harness(options)) => return harness::main(*options),
         Some(Command::HarnessCompiler) => return harness::compiler(),
         Some(Command::HarnessWorker) => return harness::worker(),
+        Some(Command::AgentGuide) => return agent_guide::main(),
         Some(Command::Auto(options)) => auto::main(&options),
         Some(Command::Init(options)) => init::main(&options),
         Some(Command::New(options)) => new::main(&options),

@@ -82,7 +82,8 @@ fn a_command_edits_and_each_turn_is_judged_decided_and_told() {
     assert_eq!(told["incumbent"]["run"]["speed"], "faster");
     assert_eq!(told["last_turn"]["outcome"], "crash");
     assert_eq!(told["last_run"]["outcome"], "crash");
-    let statuses: Vec<&Value> = told["history"].as_array().unwrap().iter().map(|past| &past["status"]).collect();
+    let statuses: Vec<&Value> =
+        told["history"].as_array().unwrap().iter().map(|past| &past["status"]).collect();
     assert_eq!(statuses, ["crash", "keep", "discard"]);
     assert_eq!(told["history"][1]["trailers"]["Lesson"], "it helps");
     assert_eq!((&told["budget"]["experiments"], &told["spent"]["cost"]), (&json!(4), &json!(2.5)));
@@ -126,14 +127,17 @@ fn a_command_that_gives_nothing_ends_the_loop_with_the_reason() {
         ("rm kernel.cu; ln -s /etc/passwd kernel.cu", "its kernel is not taken"),
         ("rm kernel.cu; mkfifo kernel.cu", "its kernel is not taken"),
         ("head -c 50000000 /dev/zero > kernel.cu", "its kernel is not taken"),
-        ("kill -9 $$", "exit code 137"),
-        ("yes", "it printed more than 16 MiB"),
+        ("kill -9 $$", "it was ended by signal 9 (kill)"),
+        ("yes $(printf %09000d 0)", "it printed more than 16 MiB"),
         ("rm -rf .git; exit 3", "exit code 3"),
     ];
     for (line, said) in cases {
         auto(&lab, "--give-up 3", line).is(4).says(said);
         incumbent_is_back(&lab);
     }
+    let line = format!("{} auto --kernel '{}' -- true || exit 5", env!("CARGO_BIN_EXE_lab"), lab.path("kernel.cu").display());
+    auto(&lab, "--give-up 1", &line).is(4).says("exit code 5");
+    assert!(state(&lab)["last_turn"]["output"][0].as_str().unwrap().contains("works on kernel.cu already"));
     let mut missing = lab.lab_command("auto --back-off 0.001 --give-up 2 -- no-such-editor");
     finish(missing.spawn().unwrap()).is(4).says("exit code 127: there is no such program");
     lab.write("plain.txt", "not executable");
@@ -212,4 +216,85 @@ fn a_person_who_edits_is_waited_for_and_a_stop_ends_the_loop() {
     lab.lab("auto stop").is(0);
     finish(child).is(0).says("waiting: kernel.cu is not the incumbent").says("ended: a person stopped it");
     incumbent_is_back(&lab);
+}
+
+/// Goes on with a loop that was killed, until two experiments are judged, and looks at everything that it wrote.
+#[track_caller]
+fn goes_on(lab: &Lab, line: &str) {
+    let ended = auto(lab, "--experiments 2", line).is(0);
+    assert!(ended.out.contains("2 experiments"), "{ended:?}");
+    incumbent_is_back(lab);
+    assert!(!lab.path(".lab/unfinished.json").exists());
+    let judged = lab.lab("log --json").is(0).json();
+    assert_eq!((judged["experiments"].as_array().unwrap().len(), lab.rows().len()), (2, 2), "{judged}");
+}
+
+#[test]
+fn a_loop_that_is_killed_goes_on_where_it_was_and_judges_nothing_twice() {
+    let line = "echo \"// slower $LAB_TURN\" >> kernel.cu";
+    // While the command edits.
+    let edits = lab();
+    let mut child = waiting(&edits);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    edits.lab("auto status").is(0).says("killed in turn 1; the next `lab auto` goes on from there");
+    goes_on(&edits, line);
+
+    // While the harness judges: the kernel is in the checkout.
+    let judges = lab();
+    let quick = judges.read("harness.py");
+    judges.harness("touch $HOME/judging; while ! [ -e $HOME/go ]; do sleep 0.01; done");
+    judges.git("commit -qam 'waits'");
+    let mut child = auto_command(&judges, "--experiments 2", line).spawn().unwrap();
+    until("the harness runs", || judges.path("../home/judging").exists());
+    assert_eq!(judges.read("kernel.cu"), "// the first\n// slower 1\n");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    judges.write("harness.py", quick);
+    judges.git("commit -qm 'waits no more' harness.py");
+    goes_on(&judges, line);
+    assert!(judges.read("results.tsv").contains("lab auto, turn 1"));
+
+    // In the middle of the decision, which waits for the ledger.
+    let decides = lab();
+    let held = fs::File::options().append(true).create(true).open(decides.path("results.tsv")).unwrap();
+    held.lock().unwrap();
+    let mut child = auto_command(&decides, "--experiments 2", line).spawn().unwrap();
+    until("the decision has begun", || {
+        decides.path(".lab/unfinished.json").exists()
+            && !decides.git("for-each-ref refs/lab/discarded").is_empty()
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    drop(held);
+    goes_on(&decides, line);
+}
+
+#[test]
+fn patches_are_applied_in_order_and_one_that_does_not_apply_is_named_and_skipped() {
+    let lab = lab();
+    let patch =
+        |line: &str| format!("--- a/kernel.cu\n+++ b/kernel.cu\n@@ -1 +1,2 @@\n // the first\n+{line}\n");
+    fs::create_dir(lab.path("../patches")).unwrap();
+    lab.write("../patches/1-slow.patch", patch("// slower"));
+    lab.write("../patches/2-other.patch", patch("// x").replace("// the first", "// not there"));
+    lab.write("../patches/3-none.patch", "no patch");
+    lab.write("../patches/4-quick.patch", patch("// quick"));
+    lab.write("../patches/readme.txt", "no patch");
+    lab.lab("auto --patches ../patches")
+        .is(0)
+        .says("turn 1: discarded run 1")
+        .says("turn 2: failed: 2-other.patch does not apply")
+        .says("turn 3: failed: 3-none.patch does not apply: no patch found")
+        .says("turn 4: kept run 2")
+        .says("ended: the last patch is done");
+    assert_eq!(lab.git("log -1 --format=%s"), "4-quick\n");
+    incumbent_is_back(&lab);
+    // A patch of git's own, which changes another file too.
+    let git = patch("// quicker").replace("the first\n", "the first\n // quick\n").replace("-1 +1,2", "-1,2 +1,3");
+    let other = "diff --git a/notes.txt b/notes.txt\nnew file mode 100644\n--- /dev/null\n+++ b/notes.txt\n@@ -0,0 +1 @@\n+x\n";
+    lab.write("../patches/5-git.patch", format!("diff --git a/kernel.cu b/kernel.cu\n{git}{other}"));
+    lab.lab("auto --patches ../patches").is(0).says("turn 9: kept run 3").says("ignored: changed notes.txt");
+    assert!(!lab.path("notes.txt").exists());
+    lab.lab("auto --patches ../nowhere").is(1).says("cannot open ../nowhere");
 }

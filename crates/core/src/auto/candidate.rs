@@ -52,7 +52,8 @@ impl Judging<'_> {
         let judged = |summary: &&RunSummary| {
             summary.judges(project) && summary.outcome().is_some_and(Outcome::is_verdict)
         };
-        let own = index.newest_of_blob(&blob).find(|run| run.id > candidate.after && judged(run)).map(|run| run.id);
+        let own =
+            index.newest_of_blob(&blob).find(|run| run.id > candidate.after && judged(run)).map(|run| run.id);
         let record = match own {
             Some(id) => index.store().read(id)?,
             None => {
@@ -63,7 +64,8 @@ impl Judging<'_> {
                 let is_known = |run: &&RunSummary| judged(run) && run.origin == Origin::Own;
                 if let Some(known) = index.newest_of_blob(&blob).find(is_known) {
                     told.run = Some(known.id);
-                    let how = known.decision.as_ref().map_or("left undecided", |decision| decision.status.word());
+                    let how =
+                        known.decision.as_ref().map_or("left undecided", |decision| decision.status.word());
                     let why = format!("run {} judged these bytes before: {how}", known.id);
                     return Ok(Came::Ended(told.ended(TurnOutcome::Known, why)));
                 }

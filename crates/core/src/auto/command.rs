@@ -44,7 +44,11 @@ pub(super) struct Edit<'a> {
 
 /// What the command left.
 pub(super) enum Edited {
-    Kernel { bytes: Vec<u8>, answer: Answer, told: LastTurn },
+    Kernel {
+        bytes: Vec<u8>,
+        answer: Answer,
+        told: LastTurn,
+    },
     /// No kernel is to be judged.
     Without(LastTurn),
     /// The loop is to end.
@@ -79,13 +83,17 @@ impl Edit<'_> {
         let lines = lines.and_then(|file| read_log(file, OUTPUT_LINES)).unwrap_or_default();
         told.output = lines.into_iter().map(|line| line.text).collect();
         let (said, answer_error) = match user.read(&answer, answer::LIMIT) {
-            Ok(bytes) => Answer::parse(&bytes).map_or_else(|why| (Answer::default(), Some(why)), |a| (a, None)),
+            Ok(bytes) => {
+                Answer::parse(&bytes).map_or_else(|why| (Answer::default(), Some(why)), |a| (a, None))
+            }
             Err(error) if error.kind() == ErrorKind::NotFound => (Answer::default(), None),
             Err(error) => (Answer::default(), Some(format!("LAB_ANSWER is not read: {error}"))),
         };
         told.answer_error = answer_error;
         let kernel = match ending {
-            Ending::Exited(0) => tree.read_kernel().map_err(|error| format!("its kernel is not taken: {error}")),
+            Ending::Exited(0) => {
+                tree.read_kernel().map_err(|error| format!("its kernel is not taken: {error}"))
+            }
             _ => Err(format!("the command failed: {}", told.command)),
         };
         // The kernel of a command that failed is not judged, and it is not lost.
@@ -119,8 +127,7 @@ impl Edit<'_> {
     fn follow(&self, command: Command, log: File) -> Result<Ending> {
         let mut follow = Follow::new(log, OUTPUT_LIMIT);
         let running = process::start(command, Stdio::null()).context("cannot start the command")?;
-        let ending =
-            process::follow(running, Limits { time: self.limit }, self.control, &mut follow, |_| {});
+        let ending = process::follow(running, Limits { time: self.limit }, self.control, &mut follow, |_| {});
         // The log is for reading only: the turn goes on without it.
         let _ = follow.finish();
         Ok(ending)

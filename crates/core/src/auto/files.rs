@@ -58,7 +58,8 @@ impl Files {
             }
         }
         let Some(lock) = lock else {
-            let process = read_state(project).ok().flatten().map(|state| format!(" (process {})", state.process));
+            let process =
+                read_state(project).ok().flatten().map(|state| format!(" (process {})", state.process));
             bail!(
                 "a `lab auto` works on {} already{}: `lab auto{} status` shows it, `lab auto{} stop` ends it",
                 project.kernel_name,
@@ -74,14 +75,16 @@ impl Files {
     pub fn write_state(&self, state: &State) -> Result<()> {
         let path = self.folder.join("state.json");
         let bytes = serde_json::to_vec_pretty(state)?;
-        let written = self.root.replace(&path, &bytes).with_context(|| format!("cannot write {}", path.display()));
+        let written =
+            self.root.replace(&path, &bytes).with_context(|| format!("cannot write {}", path.display()));
         written.map_err(|error| space::explain(error, "the loop ended"))
     }
 
     /// Stores the bytes that are to be judged.
     pub fn write_candidate(&self, bytes: &[u8]) -> Result<()> {
         let path = self.folder.join("candidate");
-        let written = self.root.replace(&path, bytes).with_context(|| format!("cannot write {}", path.display()));
+        let written =
+            self.root.replace(&path, bytes).with_context(|| format!("cannot write {}", path.display()));
         written.map_err(|error| space::explain(error, "the loop ended"))
     }
 

@@ -157,6 +157,8 @@ pub struct State {
     pub candidate: Option<Candidate>,
     /// BLAKE3 of the kernel that crashed and that the next turn starts from.
     pub mending: Option<String>,
+    /// The last patch of `--patches` that was taken.
+    pub patch: Option<String>,
     /// Why the loop ended.
     pub ended: Option<String>,
     /// Discards in a row reached `--plateau`.
@@ -179,6 +181,7 @@ impl State {
             last_turn: None,
             candidate: None,
             mending: None,
+            patch: None,
             ended: None,
             plateau: false,
         }
@@ -220,6 +223,8 @@ impl State {
         if let Some(hours) = hours.filter(|hours| *seconds >= hours * 3600.0) {
             return Some(format!("the budget of {hours} hours is spent"));
         }
-        most_cost.filter(|most| cost >= most).map(|most| format!("the budget of {most} in cost is spent ({cost})"))
+        most_cost
+            .filter(|most| cost >= most)
+            .map(|most| format!("the budget of {most} in cost is spent ({cost})"))
     }
 }

@@ -4,6 +4,7 @@ use super::candidate::{Came, Judging, is_incumbent};
 use super::command::{Edit, Edited};
 use super::files::{Files, read_state};
 use super::hints::{self, Told};
+use super::patches;
 use super::requests::Request;
 use super::state::{Budget, Candidate, Phase, State};
 use crate::decide;
@@ -18,6 +19,7 @@ use crate::store::RunIndex;
 use anyhow::{Result, bail};
 use jiff::Timestamp;
 use serde_json::Value;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// How often a waiting loop looks for a person's save and for requests.
@@ -26,11 +28,19 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// The longest wait after a failure.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
+/// Who edits the kernel.
+#[derive(Clone, Debug)]
+pub enum Editor {
+    /// A program and its arguments.
+    Command(Vec<String>),
+    /// The patches of a folder, one a turn, by name.
+    Patches(PathBuf),
+}
+
 /// The options of `lab auto`.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The program and its arguments.
-    pub command: Vec<String>,
+    pub editor: Editor,
     pub budget: Budget,
     pub turn_limit: Duration,
     /// How many crashes in a row the command may mend.
@@ -93,7 +103,9 @@ fn begin(auto: &Auto) -> Result<State> {
     if repo::incumbent(&Repo::open(project)?, project)?.is_none() {
         bail!(
             "HEAD does not hold {}, so there is no incumbent to beat: commit it (`git add`, `git commit`), or `lab run{}` and `lab keep{} -m TEXT`",
-            project.kernel_name, project.argument, project.argument
+            project.kernel_name,
+            project.argument,
+            project.argument
         );
     }
     match inputs_of(project, auto.spec) {
@@ -155,7 +167,12 @@ impl Running<'_> {
     }
 
     /// Takes the candidate to its end. Returns how the loop ended, if it did.
-    fn judge(&mut self, auto: &mut Auto, index: &mut RunIndex, candidate: &Candidate) -> Result<Option<Ended>> {
+    fn judge(
+        &mut self,
+        auto: &mut Auto,
+        index: &mut RunIndex,
+        candidate: &Candidate,
+    ) -> Result<Option<Ended>> {
         self.enter(auto, Phase::Judging)?;
         let judging =
             Judging { project: auto.project, files: self.files, spec: auto.spec, control: auto.control };
@@ -240,46 +257,71 @@ impl Running<'_> {
         Ok(None)
     }
 
-    /// Runs the command once.
+    /// Has the kernel edited once.
     fn edit(&mut self, auto: &mut Auto, index: &mut RunIndex) -> Result<Option<Ended>> {
-        let options = auto.options;
         self.state.turn += 1;
         self.enter(auto, Phase::Editing)?;
         index.refresh();
-        let crashed = self.state.mending.as_deref().and_then(|hash| self.files.candidate(hash));
-        let turn_limit_s = options.turn_limit.as_secs_f64();
-        let told = Told { mend: options.mend, turn_limit_s, report: auto.report };
-        let edited = hints::of(auto.project, index, &self.state, &told).and_then(|state| {
-            let edit = Edit {
-                project: auto.project,
-                files: self.files,
-                words: &options.command,
-                limit: options.turn_limit,
-                turn: self.state.turn,
-                attempt: self.state.counts.mended,
-                from: crashed.as_deref(),
-                state: &state,
-                control: auto.control,
-            };
-            edit.run()
-        });
+        let edited = match &auto.options.editor {
+            Editor::Command(words) => self.run_command(auto, index, words),
+            Editor::Patches(folder) => match patches::next(folder, self.state.patch.as_deref())? {
+                None => {
+                    self.state.turn -= 1;
+                    return Ok(Some(Ended::Done("the last patch is done".to_owned())));
+                }
+                Some(name) => {
+                    let edited = patches::apply(auto.project, folder, &name, self.state.turn);
+                    self.state.patch = Some(name);
+                    edited
+                }
+            },
+        };
         match edited {
             Ok(Edited::Stopped) => Ok(Some(Ended::Stopped)),
             Ok(Edited::Kernel { bytes, answer, told }) => {
                 self.files.write_candidate(&bytes)?;
                 let hash = blake3::hash(&bytes).to_hex().to_string();
-                let after = RunIndex::newest_run(auto.project).unwrap_or(RunId(0));
+                index.refresh();
+                let after = index.newest().next().map_or(RunId(0), |run| run.id);
                 self.state.candidate = Some(Candidate { hash, after, answer, told });
                 Ok(None)
             }
             Ok(Edited::Without(told)) => {
                 let why = told.why.clone();
-                self.state.count(told, options.mend, options.plateau);
+                self.state.count(told, auto.options.mend, auto.options.plateau);
                 (auto.tell)(&self.state);
-                self.back_off(auto, &why)
+                match &auto.options.editor {
+                    Editor::Command(_) => self.back_off(auto, &why),
+                    // The next patch may apply, and there is nothing to wait for.
+                    Editor::Patches(_) => {
+                        self.state.counts.failures_in_a_row = 0;
+                        Ok(None)
+                    }
+                }
             }
             Err(error) => self.trouble(auto, &format!("{error:#}")),
         }
+    }
+
+    /// Runs the user's command once.
+    fn run_command(&self, auto: &Auto, index: &RunIndex, words: &[String]) -> Result<Edited> {
+        let options = auto.options;
+        let crashed = self.state.mending.as_deref().and_then(|hash| self.files.candidate(hash));
+        let turn_limit_s = options.turn_limit.as_secs_f64();
+        let told = Told { mend: options.mend, turn_limit_s, report: auto.report };
+        let state = hints::of(auto.project, index, &self.state, &told)?;
+        let edit = Edit {
+            project: auto.project,
+            files: self.files,
+            words,
+            limit: options.turn_limit,
+            turn: self.state.turn,
+            attempt: self.state.counts.mended,
+            from: crashed.as_deref(),
+            state: &state,
+            control: auto.control,
+        };
+        edit.run()
     }
 
     /// Waits after a failure, longer after each further one. Ends the loop after too many.

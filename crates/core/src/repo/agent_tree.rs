@@ -60,7 +60,9 @@ impl AgentTree {
         let parent = Root::new(path.parent().unwrap_or(path));
         let root = Root::new(path);
         match parent.remove_dir_all(path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error).with_context(what),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(error).with_context(what);
+            }
             _ => parent.create_dir_all(path).with_context(what)?,
         }
         let mut options = RepositoryInitOptions::new();
@@ -146,7 +148,8 @@ impl AgentTree {
         let who = any_signature(git)?;
         let own = own.and_then(|tip| git.find_commit(tip).ok());
         let parents: Vec<&git2::Commit> = [Some(&base), own.as_ref()].into_iter().flatten().collect();
-        let message = format!("lab auto: what turn {turn} changed besides the kernel\n\n{}\n", found.lines.join("\n"));
+        let message =
+            format!("lab auto: what turn {turn} changed besides the kernel\n\n{}\n", found.lines.join("\n"));
         let id = git.commit(None, &who, &who, &message, &tree, &parents)?;
         let stored =
             StoredCommit { id: id.to_string(), reference: refs::free_name(git, "auto", RunId(turn), id) };
@@ -192,7 +195,8 @@ impl AgentTree {
             return None;
         }
         let own = Repository::open(&folder).ok()?;
-        let branch = own.find_reference("HEAD").ok().and_then(|head| Some(head.symbolic_target().ok()??.to_owned()));
+        let branch =
+            own.find_reference("HEAD").ok().and_then(|head| Some(head.symbolic_target().ok()??.to_owned()));
         lines.extend(branch.map(|branch| format!("checked out the branch {branch}")));
         let tip = own.head().ok()?.peel_to_commit().ok()?.id();
         if tip == self.base {
