@@ -25,18 +25,19 @@ fn a_kernel_that_was_judged_before_is_not_judged_again_unless_asked() {
     // Other tokens, other rules, another device: judged.
     lab.write("kernel.cu", "int a = 2;\n");
     lab.harness("echo 'h0_max_diff: 1 limit=1e-5'; echo 'correctness: fail'");
-    lab.lab("run --unless-known").is(2).says("run 3 of kernel.cu");
-    lab.lab("run --unless-known").is(2).says("run 3 judged these bytes");
-    lab.lab("run --unless-known --device cpu").is(2).says("run 4 of kernel.cu");
+    lab.lab("run --unless-known").is(1).says("run 3 of kernel.cu");
+    lab.lab("run --unless-known").is(1).says("run 3 judged these bytes");
+    lab.lab("run --unless-known --device cpu").is(1).says("run 4 of kernel.cu");
     let config = lab.read("lab.toml");
-    lab.write("lab.toml", format!("{config}\n# a remark\n"));
-    lab.lab("run --unless-known").is(2).says("run 5 of kernel.cu");
+    lab.write("lab.toml", format!("{config}\n[measure]\nsame_within = 0.2\n"));
+    lab.lab("trust").is(0);
+    lab.lab("run --unless-known").is(1).says("run 5 of kernel.cu");
     lab.lab("run --unless-known --decide -m x").is(64);
 
     // A record that somebody changed is not believed.
     let record = lab.read(".lab/runs/5/record.json");
     lab.write(".lab/runs/5/record.json", record.replace("\"fail\"", "\"pass\""));
-    lab.lab("run --unless-known").is(2).says("run 6 of kernel.cu");
+    lab.lab("run --unless-known").is(1).says("run 6 of kernel.cu");
 }
 
 #[test]
