@@ -47,7 +47,7 @@ fn join(source: &[u8]) -> Option<Joined> {
             let blanks =
                 rest[1..].iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | 11 | 12)).count();
             let ends_line = rest.get(1 + blanks) == Some(&b'\n');
-            match (ends_line, &rest[1..1 + blanks]) {
+            match (ends_line, &rest[1..=blanks]) {
                 (true, b"" | b"\r") => {
                     at += 2 + blanks;
                     continue;
