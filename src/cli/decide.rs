@@ -6,13 +6,11 @@ use super::output::{FAILED, failed_with};
 use super::{JsonArg, KernelArg, answer, complain, open, refused, say, say_batch};
 use anyhow::Result;
 use clap::Args;
-use lab_core::decide::auto::{self, AutoDecision};
-use lab_core::decide::{self, Decided, Refusal};
-use lab_core::history::tested;
+use lab_core::decide::{self, Decided, Refusal, Ruling};
 use lab_core::inputs;
 use lab_core::message::{self, Message, Trailer, TrailerKey};
 use lab_core::project::Project;
-use lab_core::repo::{self, Repo, short};
+use lab_core::repo::short;
 use lab_core::run::RunId;
 use lab_core::run::experiment::Status;
 use lab_core::run::record::Record;
@@ -107,7 +105,7 @@ impl TrailerArgs {
         if self.no_tested {
             return message;
         }
-        with_tested(message, project, index, run)
+        decide::with_tested(project, index, message, run)
     }
 }
 
@@ -117,25 +115,10 @@ pub fn default_run(project: &Project, index: &RunIndex) -> Option<RunId> {
     decide::default_run(project, index, present.as_ref()).map(|run| run.start.id)
 }
 
-/// The message with the trailer Tested, which is filled in from the verdict of the run.
-pub fn with_tested(message: Message, project: &Project, index: &mut RunIndex, run: Option<RunId>) -> Message {
-    let record = run.and_then(|id| index.store().read(id).ok());
-    // Without a verdict there is nothing to say in Tested.
-    let tested = record.filter(decide::is_undecided).map(|record| {
-        let best = || {
-            let repo = Repo::open(project).ok()?;
-            tested::best_in_ledger(&repo, project, index, &record)
-        };
-        tested::tested_beside(&record, &project.config, best)
-    });
-    let tested = tested.unwrap_or_default();
-    message.with_default(TrailerKey::Tested, &tested)
-}
-
 pub fn keep(options: &KeepArgs) -> Result<ExitCode> {
     let Opened { project, mut index, run, message } = options.opened()?;
     let json = options.json.json;
-    let kept = checked_keep(&project, &mut index, run, &message, json, false)?;
+    let kept = with_check(json, false, |asked| decide::keep(&project, &mut index, run, &message, asked))?;
     Ok(report(&project, &index, run, kept, json))
 }
 
@@ -145,15 +128,8 @@ pub fn discard(options: &DiscardArgs) -> Result<ExitCode> {
     Ok(report(&project, &index, run, discarded, options.what.json.json))
 }
 
-/// Keeps a run after the held-out check. Without `json`, prints the lines of the check.
-fn checked_keep(
-    project: &Project,
-    index: &mut RunIndex,
-    run: Option<RunId>,
-    message: &Message,
-    json: bool,
-    by_rule: bool,
-) -> Result<std::result::Result<Decided, Refusal>> {
+/// Calls `act` with what a held-out check needs. Without `json`, prints the lines of the check.
+fn with_check<T>(json: bool, by_rule: bool, act: impl FnOnce(&mut RunContext) -> T) -> Result<T> {
     let control = Arc::new(Control::new()?);
     super::interrupt::end_on_signals(control.clone())?;
     let mut tell = |_, batch| {
@@ -161,8 +137,7 @@ fn checked_keep(
             say_batch(&batch);
         }
     };
-    let mut asked = RunContext { control: &control, program: own_program(), tell: &mut tell, by_rule };
-    Ok(decide::keep(project, index, run, message, &mut asked))
+    Ok(act(&mut RunContext { control: &control, program: own_program(), tell: &mut tell, by_rule }))
 }
 
 /// Reports what came of a decision about `run`.
@@ -223,15 +198,6 @@ fn tell(project: &Project, decided: &Decided) {
     super::clean::after_a_decision(project).iter().for_each(|freed| say(&format!("  {freed}")));
 }
 
-/// What the rule made of a run.
-pub enum Ruling {
-    Decided(Decided),
-    /// The user decides; the text says why.
-    Left(String),
-    /// The rule decided, and the decision was refused or failed: the user decides.
-    Failed(String),
-}
-
 /// Decides a run by rule. Without `json`, prints the lines of the held-out check.
 pub fn by_rule(
     project: &Project,
@@ -240,28 +206,21 @@ pub fn by_rule(
     subject: &str,
     learned: &LearnedArgs,
     json: bool,
-) -> Ruling {
+) -> RulingReport {
     let run = Some(record.start.id);
-    let trailers = TrailerArgs { trailer: Vec::new(), learned: learned.clone(), no_tested: false };
-    let message = trailers.message(project, index, subject, run);
-    let incumbent = Repo::open(project).and_then(|repo| repo::incumbent(&repo, project)).unwrap_or_default();
-    let decided = match auto::decide(record, incumbent.as_deref()) {
-        AutoDecision::Keep => checked_keep(project, index, run, &message, json, true),
-        AutoDecision::Discard => Ok(decide::discard(project, index, run, &message, false)),
-        AutoDecision::Leave(why) => return Ruling::Left(why),
-    };
-    match decided {
-        Ok(Ok(decided)) => Ruling::Decided(decided),
-        Ok(Err(Refusal::Left(why))) => Ruling::Left(why),
-        Ok(Err(refusal)) => Ruling::Failed(refusal.to_string()),
-        Err(error) => Ruling::Failed(format!("{error:#}")),
-    }
+    let message = Message::new(subject, learned.trailers());
+    let message = decide::with_tested(project, index, message, run);
+    let ruling = with_check(json, true, |asked| decide::by_rule(project, index, record, &message, asked));
+    RulingReport(ruling.unwrap_or_else(|error| Ruling::Failed(format!("{error:#}"))))
 }
 
-impl Ruling {
+/// What a command tells of a ruling.
+pub struct RulingReport(Ruling);
+
+impl RulingReport {
     /// The exit code of `lab run --decide`.
     pub fn exit(&self) -> Exit {
-        match self {
+        match &self.0 {
             Ruling::Decided(decided) if decided.status == Status::Keep => Exit::Kept,
             Ruling::Decided(_) => Exit::Discarded,
             Ruling::Left(_) | Ruling::Failed(_) => Exit::Left,
@@ -270,7 +229,7 @@ impl Ruling {
 
     /// What the user should know besides.
     pub fn notes(&self) -> &[String] {
-        match self {
+        match &self.0 {
             Ruling::Decided(decided) => &decided.notes,
             Ruling::Left(_) | Ruling::Failed(_) => &[],
         }
@@ -278,7 +237,7 @@ impl Ruling {
 
     /// Prints it for people.
     pub fn tell(&self, project: &Project) {
-        match self {
+        match &self.0 {
             Ruling::Decided(decided) => tell(project, decided),
             Ruling::Left(why) => say(&format!("  left undecided: {why}")),
             Ruling::Failed(why) => {
@@ -292,7 +251,7 @@ impl Ruling {
     pub fn as_report(&self, project: &Project, record: &Record) -> DecisionReport {
         let now = RunStore::new(&project.lab_dir).read(record.start.id);
         let record = now.as_ref().unwrap_or(record);
-        match self {
+        match &self.0 {
             Ruling::Decided(decided) => DecisionReport::of(decided, Some(record)),
             Ruling::Left(why) | Ruling::Failed(why) => DecisionReport::left(why, record),
         }

@@ -1,5 +1,7 @@
 //! The command line: one module for each subcommand.
 
+mod agent_guide;
+mod auto;
 mod bench;
 mod check;
 mod clean;
@@ -104,6 +106,10 @@ enum Command {
     Check(check::CheckArgs),
     /// Judge the present bytes with the warm-up, iterations and trials of lab.toml
     Measure(measure::MeasureArgs),
+    /// Let a command edit the kernel again and again; judge, keep or discard each edit by rule
+    Auto(auto::AutoArgs),
+    /// Print the contract between `lab auto` and the command that edits the kernel
+    AgentGuide,
     /// Measure all workloads in several independent runs by a fixed discipline; decides nothing
     Bench(bench::BenchArgs),
     /// List the problem's peers with their last figures; `lab peers new` adds the first
@@ -170,6 +176,7 @@ pub fn main() -> ExitCode {
                 | Command::Check(_)
                 | Command::Measure(_)
                 | Command::Bench(_)
+                | Command::Auto(_)
                 | Command::Keep(_)
                 | Command::Probe(_)
                 | Command::Harness(_)
@@ -199,6 +206,8 @@ fn command(cli: Cli) -> ExitCode {
         Some(Command::Harness(options)) => return harness::main(*options),
         Some(Command::HarnessCompiler) => return harness::compiler(),
         Some(Command::HarnessWorker) => return harness::worker(),
+        Some(Command::AgentGuide) => return agent_guide::main(),
+        Some(Command::Auto(options)) => auto::main(&options),
         Some(Command::Init(options)) => init::main(&options),
         Some(Command::New(options)) => new::main(&options),
         Some(Command::Keep(options)) => decide::keep(&options),

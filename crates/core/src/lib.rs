@@ -6,6 +6,7 @@
 // Tests make the files of strangers.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
+pub mod auto;
 pub mod bench;
 pub mod config;
 pub mod decide;

@@ -4,7 +4,7 @@
 use super::answer::Answer;
 use super::jobs::Job;
 use super::tools::{DecideArguments, UndoOrRestoreArguments};
-use crate::cli::decide::{decided_line, default_run, refused_decision, with_tested};
+use crate::cli::decide::{decided_line, default_run, refused_decision};
 use crate::cli::json::Resumed;
 use crate::cli::json::decision::{DecisionAnswer, LastDecision};
 use crate::cli::json::run::RunReport;
@@ -191,7 +191,7 @@ fn about(
     let trailers = arguments.trailers()?;
     let mut index = RunIndex::open(project);
     let run = arguments.run.map(RunId).or_else(|| default_run(project, &index));
-    let message = with_tested(Message::new(&arguments.message, trailers), project, &mut index, run);
+    let message = decide::with_tested(project, &mut index, Message::new(&arguments.message, trailers), run);
     Ok((index, run, message))
 }
 

@@ -6,6 +6,7 @@
 pub mod auto;
 pub mod policy;
 
+mod by_rule;
 mod carry_out;
 mod describe;
 mod discard;
@@ -23,6 +24,7 @@ mod step;
 mod steps;
 mod undo;
 
+pub use by_rule::{Ruling, by_rule, with_tested};
 pub use describe::{Changes, Described, describe};
 pub use discard::discard;
 pub use finish::append_missing;

@@ -4,6 +4,8 @@
 //! endings. The bytes on disk are built and hashed; the bytes that git holds are committed and compared with HEAD. The
 //! module `filters` turns one into the other.
 
+mod agent_tree;
+mod apply_patch;
 mod branch;
 mod bundle_records;
 mod checkout;
@@ -38,6 +40,8 @@ mod uncommit;
 mod user_index;
 mod verify_write;
 
+pub use agent_tree::{AgentTree, OtherChanges};
+pub use apply_patch::{Patched, apply_patch};
 pub use branch::{Move, Moved, head_ref, move_branch};
 pub use bundle_records::records_in;
 pub use checkout::{bytes_of, checkout_kernel, link_target, staged};

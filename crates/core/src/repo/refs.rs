@@ -2,6 +2,7 @@
 //!
 //! - `refs/lab/discarded/N`: the attempt of run N
 //! - `refs/lab/undone/N`: the commit of run N whose keep was undone
+//! - `refs/lab/auto/TURN`: what the command of a turn of `lab auto` changed besides the kernel
 //! - `refs/lab/saved/BLOB`: a kernel that was on disk before another one was put there
 //! - `refs/lab/exact/COMMIT`: see the module `exact`
 //! - `refs/lab/raw/BLOB`: bytes whose line endings git would have changed, as they were on disk
@@ -42,7 +43,7 @@ pub fn undone_ref(repo: &Repo, run: RunId, commit: &str) -> Result<String> {
 
 /// The name `refs/lab/FOLDER/RUN`. If that ref is of another commit (from before .lab was deleted, or of an earlier
 /// decision about the same run), a further number follows: no ref is ever replaced.
-fn free_name(git: &Repository, folder: &str, run: RunId, commit: Oid) -> String {
+pub(super) fn free_name(git: &Repository, folder: &str, run: RunId, commit: Oid) -> String {
     let first = format!("refs/lab/{folder}/{run}");
     let is_free =
         |name: &String| git.find_reference(name).map_or(true, |known| known.target() == Some(commit));

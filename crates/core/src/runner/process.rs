@@ -50,7 +50,7 @@ impl Control {
     }
 
     /// Waits for at most this long. Returns whether the run is to end.
-    pub(super) fn wait(&self, limit: Duration) -> bool {
+    pub(crate) fn wait(&self, limit: Duration) -> bool {
         let mut fds = [PollFd::new(&self.wake, PollFlags::IN)];
         let limit = Timespec::try_from(limit).ok();
         // A signal only makes the wait shorter.

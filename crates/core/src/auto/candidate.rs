@@ -1,0 +1,169 @@
+//! Judges and decides the kernel that a command left. Every step can be repeated after a kill: what was judged is found in
+//! the records, and is not judged again.
+
+use super::files::Files;
+use super::state::{Candidate, LastTurn, TurnOutcome};
+use crate::decide::{self, Ruling};
+use crate::inputs;
+use crate::project::Project;
+use crate::repo::{self, Repo};
+use crate::run::RunId;
+use crate::run::experiment::Status;
+use crate::run::record::{Origin, Record};
+use crate::run::verdict::Outcome;
+use crate::runner::execute::{NotRun, execute};
+use crate::runner::held_out::RunContext;
+use crate::runner::process::Control;
+use crate::runner::spec::{RunSpec, own_program};
+use crate::store::{RunIndex, RunSummary};
+use anyhow::{Context, Result};
+
+/// What came of a candidate.
+pub(super) enum Came {
+    Ended(LastTurn),
+    /// The loop was ended before the candidate was decided.
+    Stopped,
+    /// The kernel could not be judged, and it is not to blame.
+    Trouble(String),
+    /// Other bytes are in the kernel's file: a person edits.
+    Person,
+}
+
+/// What judging needs.
+pub(super) struct Judging<'a> {
+    pub project: &'a Project,
+    pub files: &'a Files,
+    pub spec: &'a RunSpec,
+    pub control: &'a Control,
+}
+
+impl Judging<'_> {
+    /// Takes the candidate to its end. Does nothing twice.
+    pub fn finish(&self, index: &mut RunIndex, candidate: &Candidate) -> Result<Came> {
+        let project = self.project;
+        let mut told = candidate.told.clone();
+        let Some(bytes) = self.files.candidate(&candidate.hash) else {
+            let why = "the file with the command's kernel was changed or removed";
+            return Ok(Came::Ended(told.ended(TurnOutcome::Failed, why)));
+        };
+        let repo = Repo::open(project)?;
+        let blob = repo::blob_id(&repo, &project.kernel_name, &bytes)?;
+        index.refresh();
+        let judged = |summary: &&RunSummary| {
+            summary.judges(project) && summary.outcome().is_some_and(Outcome::is_verdict)
+        };
+        let own =
+            index.newest_of_blob(&blob).find(|run| run.id > candidate.after && judged(run)).map(|run| run.id);
+        let record = match own {
+            Some(id) => index.store().read(id)?,
+            None => {
+                if repo::incumbent(&repo, project)?.as_deref() == Some(&blob) {
+                    let why = "the kernel is the incumbent's";
+                    return Ok(Came::Ended(told.ended(TurnOutcome::Nothing, why)));
+                }
+                let is_known = |run: &&RunSummary| judged(run) && run.origin == Origin::Own;
+                if let Some(known) = index.newest_of_blob(&blob).find(is_known) {
+                    told.run = Some(known.id);
+                    let how =
+                        known.decision.as_ref().map_or("left undecided", |decision| decision.status.word());
+                    let why = format!("run {} judged these bytes before: {how}", known.id);
+                    return Ok(Came::Ended(told.ended(TurnOutcome::Known, why)));
+                }
+                if !self.put(&repo, &bytes, candidate.told.turn)? {
+                    return Ok(Came::Person);
+                }
+                match execute(project, self.spec, self.control, |_| {}) {
+                    Ok(record) => record,
+                    Err(NotRun::Kernel(why)) => {
+                        return Ok(Came::Ended(told.ended(TurnOutcome::Failed, why.to_string())));
+                    }
+                    Err(other) => return Ok(Came::Trouble(other.to_string())),
+                }
+            }
+        };
+        told.run = Some(record.start.id);
+        self.decide(index, &record, candidate, told)
+    }
+
+    fn decide(
+        &self,
+        index: &mut RunIndex,
+        record: &Record,
+        candidate: &Candidate,
+        told: LastTurn,
+    ) -> Result<Came> {
+        let project = self.project;
+        let Some(verdict) = &record.verdict else {
+            return Ok(Came::Trouble("the run has no verdict".to_owned()));
+        };
+        if let Some(decision) = &record.decision {
+            return Ok(Came::Ended(told.ended(outcome(decision.status), verdict.why.clone())));
+        }
+        let run = Some(record.start.id);
+        let message = candidate.answer.message(told.turn);
+        let message = decide::with_tested(project, index, message, run);
+        match verdict.outcome {
+            _ if self.control.is_ended() => return Ok(Came::Stopped),
+            Outcome::NotJudged => return Ok(Came::Trouble(verdict.why.clone())),
+            Outcome::Void => return Ok(Came::Trouble(format!("run {}: {}", record.start.id, verdict.why))),
+            Outcome::Crash => {
+                return Ok(Came::Ended(match decide::discard(project, index, run, &message, false) {
+                    Ok(decided) => told.ended(outcome(decided.status), verdict.why.clone()),
+                    Err(refusal) => told.ended(TurnOutcome::Left, refusal.to_string()),
+                }));
+            }
+            Outcome::Pass | Outcome::Fail => {}
+        }
+        let mut tell = |_: RunId, _| {};
+        let mut asked =
+            RunContext { control: self.control, program: own_program(), tell: &mut tell, by_rule: true };
+        let ruling = decide::by_rule(project, index, record, &message, &mut asked);
+        Ok(match ruling {
+            _ if self.control.is_ended() && !matches!(ruling, Ruling::Decided(_)) => Came::Stopped,
+            Ruling::Decided(decided) => Came::Ended(told.ended(outcome(decided.status), verdict.why.clone())),
+            Ruling::Left(why) | Ruling::Failed(why) => Came::Ended(told.ended(TurnOutcome::Left, why)),
+        })
+    }
+
+    /// Puts the bytes into the kernel's file in place of the incumbent. Returns false where the file holds neither: it is
+    /// a person's.
+    fn put(&self, repo: &Repo, bytes: &[u8], turn: u64) -> Result<bool> {
+        match inputs::on_disk(self.project) {
+            Ok(present) if present == bytes => return Ok(true),
+            _ if !is_incumbent(self.project)? => return Ok(false),
+            _ => {}
+        }
+        let message = format!("lab auto: the kernel of turn {turn}");
+        let stored = repo::prepare_discarded(repo, self.project, RunId(turn), bytes, &message)?;
+        decide::restore(self.project, &stored.id)?;
+        Ok(true)
+    }
+
+    /// Puts the incumbent back in place of the candidate. Other bytes are a person's, and stay.
+    pub fn put_back(&self, candidate: &Candidate) -> Result<()> {
+        let present = inputs::on_disk(self.project);
+        let is_candidate =
+            present.is_ok_and(|bytes| blake3::hash(&bytes).to_hex().as_str() == candidate.hash);
+        if is_candidate && !is_incumbent(self.project)? {
+            let head = repo::head(&Repo::open(self.project)?)?.commit.context("HEAD is on no commit")?;
+            decide::restore(self.project, &head)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether the kernel's file holds the incumbent's bytes.
+pub(super) fn is_incumbent(project: &Project) -> Result<bool> {
+    let repo = Repo::open(project)?;
+    let Some(head) = repo::head(&repo)?.commit else { return Ok(false) };
+    let wanted = repo::bytes_of(&repo, project, &head)?;
+    Ok(inputs::on_disk(project).is_ok_and(|present| present == wanted))
+}
+
+fn outcome(status: Status) -> TurnOutcome {
+    match status {
+        Status::Keep => TurnOutcome::Kept,
+        Status::Crash => TurnOutcome::Crash,
+        _ => TurnOutcome::Discarded,
+    }
+}

@@ -1,0 +1,148 @@
+//! One run of the user's command: its work tree, its environment, its limits, and the kernel that it left.
+
+use super::answer::{self, Answer};
+use super::files::Files;
+use super::state::{LastTurn, TurnOutcome};
+use crate::project::Project;
+use crate::repo::{AgentTree, Repo};
+use crate::run::Ending;
+use crate::runner::follow::{Follow, read_log};
+use crate::runner::process::{self, Control, Limits};
+use crate::runner::spec::own_program;
+use crate::text::{shell, signal};
+use anyhow::{Context, Result};
+use lab_system::root::Root;
+use std::fs::File;
+use std::io::ErrorKind;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Most bytes of output. A command that prints more is ended; head and tail are kept.
+const OUTPUT_LIMIT: u64 = 16 << 20;
+
+/// Lines of the output's end that the state holds.
+const OUTPUT_LINES: usize = 20;
+
+/// What one run of the command is given.
+pub(super) struct Edit<'a> {
+    pub project: &'a Project,
+    pub files: &'a Files,
+    /// The program and its arguments.
+    pub words: &'a [String],
+    pub limit: Duration,
+    pub turn: u64,
+    /// Counts the crashes of these bytes that the command is asked to mend; 0 for a fresh edit.
+    pub attempt: u32,
+    /// The bytes to start from; `None` for the incumbent's.
+    pub from: Option<&'a [u8]>,
+    /// The content of `LAB_AUTO_STATE`.
+    pub state: &'a [u8],
+    pub control: &'a Control,
+}
+
+/// What the command left.
+pub(super) enum Edited {
+    Kernel {
+        bytes: Vec<u8>,
+        answer: Answer,
+        told: LastTurn,
+    },
+    /// No kernel is to be judged.
+    Without(LastTurn),
+    /// The loop is to end.
+    Stopped,
+}
+
+impl Edit<'_> {
+    /// Runs the command. An error is of the lab's own files.
+    pub fn run(&self) -> Result<Edited> {
+        let started = Instant::now();
+        let user = Root::new(&self.files.user);
+        let repo = Repo::open(self.project)?;
+        let tree = AgentTree::create(&repo, self.project, &self.files.user.join("tree"), self.from)?;
+        let before = tree.read_kernel().context("cannot read the kernel in the work tree of the command")?;
+        let [state, answer] = ["state.json", "answer.json"].map(|name| self.files.user.join(name));
+        user.replace(&state, self.state).with_context(|| format!("cannot write {}", state.display()))?;
+        match user.remove_file(&answer) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(error).with_context(|| format!("cannot remove {}", answer.display()));
+            }
+            _ => {}
+        }
+        let (log, log_path) = self.files.log()?;
+        let ending = self.follow(self.command(&tree, &state, &answer), log)?;
+        if self.control.is_ended() {
+            return Ok(Edited::Stopped);
+        }
+        let mut told = LastTurn::begun(self.turn);
+        told.command = in_words(ending, self.limit);
+        told.seconds = started.elapsed().as_secs_f64();
+        let lines = self.project.files().open(&log_path, lab_system::root::Access::Read);
+        let lines = lines.and_then(|file| read_log(file, OUTPUT_LINES)).unwrap_or_default();
+        told.output = lines.into_iter().map(|line| line.text).collect();
+        let (said, answer_error) = match user.read(&answer, answer::LIMIT) {
+            Ok(bytes) => {
+                Answer::parse(&bytes).map_or_else(|why| (Answer::default(), Some(why)), |a| (a, None))
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => (Answer::default(), None),
+            Err(error) => (Answer::default(), Some(format!("LAB_ANSWER is not read: {error}"))),
+        };
+        told.answer_error = answer_error;
+        let kernel = match ending {
+            Ending::Exited(0) => {
+                tree.read_kernel().map_err(|error| format!("its kernel is not taken: {error}"))
+            }
+            _ => Err(format!("the command failed: {}", told.command)),
+        };
+        // The kernel of a command that failed is not judged, and it is not lost.
+        told.ignore(tree.keep_others(&repo, self.turn, kernel.is_err())?);
+        Ok(match kernel {
+            Err(why) => Edited::Without(told.ended(TurnOutcome::Failed, why)),
+            Ok(bytes) if bytes == before => {
+                Edited::Without(told.ended(TurnOutcome::Nothing, "the command did not change the kernel"))
+            }
+            Ok(bytes) => Edited::Kernel { bytes, answer: said, told },
+        })
+    }
+
+    fn command(&self, tree: &AgentTree, state: &Path, answer: &Path) -> Command {
+        let words: Vec<String> = self.words.iter().map(|word| shell::quote(word)).collect();
+        let line = format!("exec {}", words.join(" "));
+        let mut command = Command::new(own_program());
+        let own = std::process::id().to_string();
+        command.arg0("lab").args(["supervise", "--parent", &own, "--", &line]);
+        let kernel = tree.kernel();
+        command.current_dir(kernel.parent().unwrap_or(tree.path()));
+        command.env("LAB_AUTO_STATE", state).env("LAB_ANSWER", answer).env("LAB_KERNEL", &kernel);
+        command.env("LAB_TURN", self.turn.to_string()).env("LAB_ATTEMPT", self.attempt.to_string());
+        // git in the work tree is about the work tree, whoever started the lab.
+        for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY"] {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    fn follow(&self, command: Command, log: File) -> Result<Ending> {
+        let mut follow = Follow::new(log, OUTPUT_LIMIT);
+        let running = process::start(command, Stdio::null()).context("cannot start the command")?;
+        let ending = process::follow(running, Limits { time: self.limit }, self.control, &mut follow, |_| {});
+        // The log is for reading only: the turn goes on without it.
+        let _ = follow.finish();
+        Ok(ending)
+    }
+}
+
+fn in_words(ending: Ending, limit: Duration) -> String {
+    match ending {
+        Ending::Exited(126) => "exit code 126: it cannot be executed".to_owned(),
+        Ending::Exited(127) => "exit code 127: there is no such program".to_owned(),
+        Ending::Exited(code) => format!("exit code {code}"),
+        Ending::Signalled(number) => format!("it was ended by {}", signal::name(number)),
+        Ending::TimedOut => format!("it was ended after {} s (--turn-limit)", limit.as_secs_f64()),
+        Ending::Flooded => format!("it was ended: it printed more than {} MiB", OUTPUT_LIMIT >> 20),
+        Ending::Superseded => "it was ended with the loop".to_owned(),
+        Ending::NotStarted | Ending::Unknown => "nobody knows how it ended".to_owned(),
+    }
+}

@@ -1,0 +1,141 @@
+//! The files of the loop: `.lab/auto/` in the work tree, and a folder of the user's for the command's work tree.
+
+use super::state::State;
+use crate::disk::space;
+use crate::project::{Project, trust};
+use anyhow::{Context, Result, bail};
+use lab_system::file_lock::LockedFile;
+use lab_system::root::{Access, Root};
+use std::fs::File;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Most bytes of the state.
+const STATE_LIMIT: u64 = 4 << 20;
+
+/// How often a lock that is held is tried again, and after which wait.
+const ATTEMPTS: usize = 5;
+const MOMENT: Duration = Duration::from_millis(20);
+
+/// Where the files of one kernel's loop are.
+pub(super) struct Files {
+    root: Root,
+    folder: PathBuf,
+    /// Absolute, outside the work tree.
+    pub user: PathBuf,
+}
+
+impl Files {
+    pub fn of(project: &Project) -> Result<Files> {
+        let place = format!("{}\n{}", project.root.display(), project.kernel_name);
+        let key = blake3::hash(place.as_bytes()).to_hex().to_string();
+        let user = trust::state_folder()?.join("auto").join(&key[..16]);
+        Ok(Files { root: project.files(), folder: folder(project), user })
+    }
+
+    /// Creates the folders.
+    pub fn create(&self) -> Result<()> {
+        let failed = |path: &Path| format!("cannot create {}", path.display());
+        self.root.create_dir_all(&self.folder).with_context(|| failed(&self.folder))?;
+        #[allow(clippy::disallowed_methods)] // The folder is the user's own.
+        std::fs::create_dir_all(&self.user).with_context(|| failed(&self.user))
+    }
+
+    /// Takes the lock of the loop. The error names the process that holds it.
+    pub fn lock(&self, project: &Project) -> Result<LockedFile> {
+        let path = self.folder.join("lock");
+        let take = || {
+            let taken = self.root.take_lock(&path, Access::ReadWrite);
+            taken.with_context(|| format!("cannot lock {}", path.display()))
+        };
+        let mut lock = take()?;
+        // A command that asks whether a loop runs holds the lock for a moment.
+        for _ in 0..ATTEMPTS {
+            if lock.is_none() {
+                std::thread::sleep(MOMENT);
+                lock = take()?;
+            }
+        }
+        let Some(lock) = lock else {
+            let process =
+                read_state(project).ok().flatten().map(|state| format!(" (process {})", state.process));
+            bail!(
+                "a `lab auto` works on {} already{}: `lab auto{} status` shows it, `lab auto{} stop` ends it",
+                project.kernel_name,
+                process.unwrap_or_default(),
+                project.argument,
+                project.argument
+            )
+        };
+        Ok(lock)
+    }
+
+    /// Replaces the state in one step; it is on disk before this returns.
+    pub fn write_state(&self, state: &State) -> Result<()> {
+        let path = self.folder.join("state.json");
+        let bytes = serde_json::to_vec_pretty(state)?;
+        let written =
+            self.root.replace(&path, &bytes).with_context(|| format!("cannot write {}", path.display()));
+        written.map_err(|error| space::explain(error, "the loop ended"))
+    }
+
+    /// Stores the bytes that are to be judged.
+    pub fn write_candidate(&self, bytes: &[u8]) -> Result<()> {
+        let path = self.folder.join("candidate");
+        let written =
+            self.root.replace(&path, bytes).with_context(|| format!("cannot write {}", path.display()));
+        written.map_err(|error| space::explain(error, "the loop ended"))
+    }
+
+    /// The bytes that are to be judged; `None` unless they have this hash.
+    pub fn candidate(&self, hash: &str) -> Option<Vec<u8>> {
+        let bytes = self.root.read(&self.folder.join("candidate"), crate::inputs::SIZE_LIMIT).ok()?;
+        (blake3::hash(&bytes).to_hex().as_str() == hash).then_some(bytes)
+    }
+
+    /// An empty file for the output of the command, and its path.
+    pub fn log(&self) -> Result<(File, PathBuf)> {
+        let path = self.folder.join("command.log");
+        let file = self.root.create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+        Ok((file, path))
+    }
+
+    /// Removes and returns what a person asked the loop for.
+    pub fn take_request(&self) -> Option<String> {
+        let path = self.folder.join("request");
+        let text = self.root.read_text(&path, 64).ok()?;
+        self.root.remove_file(&path).ok()?;
+        Some(text)
+    }
+
+    pub fn write_request(&self, word: &str) -> Result<()> {
+        let path = self.folder.join("request");
+        self.root.replace(&path, word.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    /// Whether a loop holds the lock.
+    pub fn is_locked(&self) -> bool {
+        matches!(self.root.take_lock(&self.folder.join("lock"), Access::ReadWrite), Ok(None))
+    }
+}
+
+fn folder(project: &Project) -> PathBuf {
+    project.lab_dir.join("auto").join(project.kernel_key())
+}
+
+/// Reads the state of a kernel's loop. `None` if there was none.
+pub fn read_state(project: &Project) -> Result<Option<State>> {
+    let path = folder(project).join("state.json");
+    let bytes = match project.files().read(&path, STATE_LIMIT) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        bytes => bytes.with_context(|| format!("cannot read {}", path.display()))?,
+    };
+    let state = serde_json::from_slice(&bytes);
+    state.map(Some).with_context(|| format!("{} is damaged: remove it", path.display()))
+}
+
+/// Whether a loop works on the kernel now.
+pub fn is_running(project: &Project) -> Result<bool> {
+    Ok(Files::of(project)?.is_locked())
+}

@@ -1,0 +1,101 @@
+//! What the command of a turn is told: the content of `LAB_AUTO_STATE`.
+
+use super::state::{Budget, Counts, LastTurn, State, VERSION};
+use crate::project::Project;
+use crate::repo::{self, Repo};
+use crate::run::RunId;
+use crate::run::record::Record;
+use crate::run::verdict::Change;
+use crate::store::RunIndex;
+use anyhow::Result;
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Experiments that the state tells, the newest first.
+const HISTORY: usize = 20;
+
+/// The object. Its figures are of records.
+#[derive(Serialize)]
+struct Hints<'a> {
+    schema_version: u32,
+    turn: u64,
+    kernel: &'a str,
+    /// 0 for a fresh edit; above, the kernel is the one that crashed, and may be mended.
+    attempt: u32,
+    attempts: u32,
+    incumbent: Incumbent,
+    last_turn: Option<&'a LastTurn>,
+    /// The last turn's run, with the keys of `lab run --json`.
+    last_run: Option<Value>,
+    history: Vec<Past>,
+    budget: &'a Budget,
+    spent: &'a Counts,
+    plateau: bool,
+    turn_limit_s: f64,
+    rule: &'static str,
+}
+
+/// The kernel that is to be beaten.
+#[derive(Serialize)]
+struct Incumbent {
+    commit: Option<String>,
+    /// Its newest run, with the keys of `lab run --json`.
+    run: Option<Value>,
+}
+
+/// One experiment.
+#[derive(Serialize)]
+struct Past {
+    run: RunId,
+    status: String,
+    description: String,
+    commit: Option<String>,
+    trailers: BTreeMap<String, String>,
+    change: Option<Change>,
+}
+
+/// What a turn is told besides its state.
+pub(super) struct Told<'a> {
+    pub mend: u32,
+    pub turn_limit_s: f64,
+    /// A record as `lab run --json` prints it.
+    pub report: &'a dyn Fn(&Record) -> Value,
+}
+
+/// Returns the object as JSON.
+pub(super) fn of(project: &Project, index: &RunIndex, state: &State, told: &Told) -> Result<Vec<u8>> {
+    let repo = Repo::open(project)?;
+    let read = |id: RunId| index.store().read(id).ok().map(|record| (told.report)(&record));
+    let blob = repo::incumbent(&repo, project)?.unwrap_or_default();
+    let own = index.newest_of_blob(&blob).find(|run| run.judges(project) && run.verdict.is_some());
+    let decided = index.newest_of_kernel(&project.kernel_name, |_| true);
+    let past = |run: &crate::store::RunSummary| {
+        let decision = run.decision.as_ref()?;
+        Some(Past {
+            run: run.id,
+            status: decision.status.word().to_owned(),
+            description: decision.description.clone(),
+            commit: decision.commit.clone(),
+            trailers: decision.trailers.iter().map(|(key, value)| (key.to_string(), value.clone())).collect(),
+            change: run.verdict.as_ref().and_then(|verdict| verdict.change),
+        })
+    };
+    let hints = Hints {
+        schema_version: VERSION,
+        turn: state.turn,
+        kernel: &project.kernel_name,
+        attempt: state.counts.mended,
+        attempts: told.mend,
+        incumbent: Incumbent { commit: repo::head(&repo)?.commit, run: own.and_then(|run| read(run.id)) },
+        last_turn: state.last_turn.as_ref(),
+        last_run: state.last_turn.as_ref().and_then(|turn| read(turn.run?)),
+        history: decided.filter_map(past).take(HISTORY).collect(),
+        budget: &state.budget,
+        spent: &state.counts,
+        plateau: state.plateau,
+        turn_limit_s: told.turn_limit_s,
+        rule: crate::decide::auto::RULE,
+    };
+    Ok(serde_json::to_vec_pretty(&hints)?)
+}

@@ -1,0 +1,22 @@
+//! The loop of `lab auto`: a command edits the kernel, the lab judges and decides by rule, and tells the command what came of
+//! it, until a budget is spent or a person ends it.
+//!
+//! One turn is: the command runs in a work tree of its own, its kernel's bytes are taken, judged, decided and recorded. The
+//! file `.lab/auto/state.json` is replaced before and after each step. A loop that was killed goes on from there: the bytes
+//! that were taken are judged once, and a decision that was begun is completed.
+
+mod answer;
+mod candidate;
+mod command;
+mod files;
+mod hints;
+mod patches;
+mod requests;
+mod state;
+mod the_loop;
+
+pub use answer::Answer;
+pub use files::{is_running, read_state};
+pub use requests::{Request, request};
+pub use state::{Budget, Counts, LastTurn, Phase, State, TurnOutcome, VERSION};
+pub use the_loop::{Auto, Editor, Ended, Options, run};

@@ -1,0 +1,230 @@
+//! The state of the loop: what `.lab/auto/state.json` holds.
+
+use super::answer::Answer;
+use crate::repo::OtherChanges;
+use crate::run::RunId;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// Version of the state's form. A new key does not change it; a key that goes, or means something else, does.
+pub const VERSION: u32 = 1;
+
+/// What the loop is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    #[default]
+    Starting,
+    /// The kernel's file is not the incumbent: a person edits it.
+    WaitingForPerson,
+    /// The command edits.
+    Editing,
+    /// The command's kernel is taken: it is judged and decided.
+    Judging,
+    /// The command or the machine failed, and the loop waits before the next try.
+    BackingOff,
+    Paused,
+    Ended,
+}
+
+/// What a turn came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnOutcome {
+    Kept,
+    Discarded,
+    /// It did not build, crashed or hung, and was discarded.
+    Crash,
+    /// The rule leaves the run to a person. The incumbent is back.
+    Left,
+    /// An earlier run judged these bytes; they were not judged again.
+    Known,
+    /// The kernel was not changed.
+    Nothing,
+    /// The command failed, or its kernel could not be taken.
+    Failed,
+}
+
+/// What may be spent. `None` sets no limit.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Budget {
+    pub experiments: Option<u64>,
+    pub hours: Option<f64>,
+    pub cost: Option<f64>,
+}
+
+/// What was spent, and how the turns ended.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Runs that were judged.
+    pub experiments: u64,
+    /// Seconds in which the loop ran.
+    pub seconds: f64,
+    /// The sum of what the command's answers report.
+    pub cost: f64,
+    pub kept: u64,
+    pub discarded: u64,
+    pub crashed: u64,
+    pub left: u64,
+    pub known: u64,
+    pub nothing: u64,
+    pub failed: u64,
+    /// Failures since the last turn that gave a kernel.
+    pub failures_in_a_row: u32,
+    /// Turns since the last keep that were judged and brought nothing.
+    pub discards_in_a_row: u32,
+    /// Crashes in a row that the command was asked to mend.
+    pub mended: u32,
+}
+
+/// A kernel that was taken and is not decided yet. Its bytes are in the file `candidate` beside the state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Candidate {
+    /// BLAKE3 of the bytes, hex.
+    pub hash: String,
+    /// The newest run when the bytes were taken: a later run of these bytes is this turn's.
+    pub after: RunId,
+    pub answer: Answer,
+    pub told: LastTurn,
+}
+
+/// How the last turn ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LastTurn {
+    pub turn: u64,
+    pub outcome: TurnOutcome,
+    /// One sentence; empty where the outcome says it all.
+    pub why: String,
+    pub run: Option<RunId>,
+    /// What was wrong with LAB_ANSWER.
+    pub answer_error: Option<String>,
+    /// How the command ended, in words.
+    pub command: String,
+    pub seconds: f64,
+    /// The end of the command's output.
+    pub output: Vec<String>,
+    /// What else the command changed. It has no effect.
+    pub ignored: Vec<String>,
+    /// The ref that holds what is in `ignored`.
+    pub ignored_ref: Option<String>,
+}
+
+impl LastTurn {
+    /// A turn that has just begun.
+    pub(super) fn begun(turn: u64) -> LastTurn {
+        LastTurn {
+            turn,
+            outcome: TurnOutcome::Failed,
+            why: String::new(),
+            run: None,
+            answer_error: None,
+            command: String::new(),
+            seconds: 0.0,
+            output: Vec::new(),
+            ignored: Vec::new(),
+            ignored_ref: None,
+        }
+    }
+
+    pub(super) fn ended(mut self, outcome: TurnOutcome, why: impl Into<String>) -> LastTurn {
+        (self.outcome, self.why) = (outcome, why.into());
+        self
+    }
+
+    pub(super) fn ignore(&mut self, others: OtherChanges) {
+        self.ignored = others.lines;
+        self.ignored_ref = others.kept.map(|kept| kept.reference);
+    }
+}
+
+/// The whole file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    pub schema_version: u32,
+    /// The process of the loop. It runs while it holds the lock beside the state.
+    pub process: u32,
+    pub kernel: String,
+    pub phase: Phase,
+    /// The present turn, counted from 1 over all loops of this folder.
+    pub turn: u64,
+    /// When the phase began.
+    pub since: Timestamp,
+    /// When the budget began.
+    pub started: Timestamp,
+    pub budget: Budget,
+    pub counts: Counts,
+    pub last_turn: Option<LastTurn>,
+    pub candidate: Option<Candidate>,
+    /// BLAKE3 of the kernel that crashed and that the next turn starts from.
+    pub mending: Option<String>,
+    /// The last patch of `--patches` that was taken.
+    pub patch: Option<String>,
+    /// Why the loop ended.
+    pub ended: Option<String>,
+    /// Discards in a row reached `--plateau`.
+    pub plateau: bool,
+}
+
+impl State {
+    /// A loop that starts afresh after `turn` turns.
+    pub(super) fn new(kernel: &str, budget: Budget, turn: u64) -> State {
+        State {
+            schema_version: VERSION,
+            process: std::process::id(),
+            kernel: kernel.to_owned(),
+            phase: Phase::Starting,
+            turn,
+            since: Timestamp::now(),
+            started: Timestamp::now(),
+            budget,
+            counts: Counts::default(),
+            last_turn: None,
+            candidate: None,
+            mending: None,
+            patch: None,
+            ended: None,
+            plateau: false,
+        }
+    }
+
+    /// Counts a turn that has ended, and remembers how.
+    pub(super) fn count(&mut self, told: LastTurn, mend: u32, plateau: u32) {
+        let counts = &mut self.counts;
+        let brought_nothing = match told.outcome {
+            TurnOutcome::Kept => {
+                counts.kept += 1;
+                counts.discards_in_a_row = 0;
+                false
+            }
+            TurnOutcome::Discarded => (counts.discarded += 1, true).1,
+            TurnOutcome::Crash => (counts.crashed += 1, true).1,
+            TurnOutcome::Left => (counts.left += 1, true).1,
+            TurnOutcome::Known => (counts.known += 1, true).1,
+            TurnOutcome::Nothing => (counts.nothing += 1, false).1,
+            TurnOutcome::Failed => (counts.failed += 1, false).1,
+        };
+        counts.discards_in_a_row += u32::from(brought_nothing);
+        let is_failure = matches!(told.outcome, TurnOutcome::Nothing | TurnOutcome::Failed);
+        counts.failures_in_a_row = if is_failure { counts.failures_in_a_row + 1 } else { 0 };
+        let is_mended_next = told.outcome == TurnOutcome::Crash && counts.mended < mend;
+        counts.mended = if is_mended_next { counts.mended + 1 } else { 0 };
+        self.plateau = counts.discards_in_a_row >= plateau;
+        self.last_turn = Some(told);
+        self.mending = self.candidate.take().filter(|_| is_mended_next).map(|candidate| candidate.hash);
+    }
+
+    /// Why the budget is spent; `None` while it is not.
+    pub(super) fn spent(&self) -> Option<String> {
+        let Counts { experiments, seconds, cost, .. } = &self.counts;
+        let Budget { experiments: most, hours, cost: most_cost, .. } = &self.budget;
+        if let Some(most) = most.filter(|most| experiments >= most) {
+            return Some(format!("the budget of {most} experiments is spent"));
+        }
+        if let Some(hours) = hours.filter(|hours| *seconds >= hours * 3600.0) {
+            return Some(format!("the budget of {hours} hours is spent"));
+        }
+        most_cost
+            .filter(|most| cost >= most)
+            .map(|most| format!("the budget of {most} in cost is spent ({cost})"))
+    }
+}

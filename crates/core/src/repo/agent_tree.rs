@@ -1,0 +1,250 @@
+//! The work tree in which the command of `lab auto` edits: the files of HEAD, in a git repository of its own.
+//!
+//! The repository borrows the objects of the user's repository and shares nothing else with it. A commit, a branch or a hook
+//! that the command makes there changes neither a ref nor a setting of the user's. libgit2 writes the files, and it starts
+//! no filter program and no hook.
+
+use super::commit::{CommitFile, tree_with};
+use super::identity::any_signature;
+use super::{Repo, StoredCommit, checkout, head_commit, refs};
+use crate::inputs::SIZE_LIMIT;
+use crate::project::Project;
+use crate::run::RunId;
+use anyhow::{Context, Result};
+use git2::build::CheckoutBuilder;
+use git2::{FileMode, ObjectType, Oid, Repository, RepositoryInitOptions};
+use lab_system::root::Root;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::Metadata;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// Most bytes of other files than the kernel that are kept of one turn, and most files.
+const KEPT_BYTES: u64 = 64 << 20;
+const KEPT_FILES: usize = 10_000;
+
+/// Most commits of the command that are kept of one turn.
+const KEPT_COMMITS: usize = 100;
+
+/// What a file looked like before the command ran.
+type Stamp = (u64, u64, i64, i64, u32);
+
+fn stamp(found: &Metadata) -> Stamp {
+    (found.ino(), found.len(), found.ctime(), found.ctime_nsec(), found.mode())
+}
+
+/// A fresh work tree, with the state of its files before the command runs.
+pub struct AgentTree {
+    root: Root,
+    kernel: String,
+    base: Oid,
+    before: BTreeMap<PathBuf, Stamp>,
+}
+
+/// What the command changed besides the kernel.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OtherChanges {
+    /// One line each: paths, commits, a branch.
+    pub lines: Vec<String>,
+    /// The commit that holds them; `None` where there is nothing to keep.
+    pub kept: Option<StoredCommit>,
+}
+
+impl AgentTree {
+    /// Replaces the folder `path` by a work tree of HEAD, with `kernel` as the kernel's bytes; `None` takes the incumbent's.
+    pub fn create(repo: &Repo, project: &Project, path: &Path, kernel: Option<&[u8]>) -> Result<AgentTree> {
+        let what = || format!("cannot prepare the work tree {}", path.display());
+        let head = head_commit(&repo.git)?.context("HEAD is on no commit")?;
+        let base = head.id();
+        let parent = Root::new(path.parent().unwrap_or(path));
+        let root = Root::new(path);
+        match parent.remove_dir_all(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(error).with_context(what);
+            }
+            _ => parent.create_dir_all(path).with_context(what)?,
+        }
+        let mut options = RepositoryInitOptions::new();
+        options.no_reinit(true).external_template(false);
+        Repository::init_opts(path, &options).with_context(what)?;
+        let objects = repo.git.commondir().join("objects");
+        let mut line = objects.canonicalize().with_context(what)?.as_os_str().as_bytes().to_vec();
+        line.push(b'\n');
+        root.replace(Path::new(".git/objects/info/alternates"), &line).with_context(what)?;
+        // Without this file git takes the missing parents of a shallow clone for damage.
+        if let Ok(shallow) = Root::new(repo.git.commondir()).read(Path::new("shallow"), SIZE_LIMIT) {
+            root.replace(Path::new(".git/shallow"), &shallow).with_context(what)?;
+        }
+        let own = Repository::open(path).with_context(what)?;
+        own.set_head_detached(base).with_context(what)?;
+        own.checkout_head(Some(CheckoutBuilder::new().force())).with_context(what)?;
+        let bytes = match kernel {
+            Some(bytes) => bytes.to_vec(),
+            None => checkout::bytes_of(repo, project, &base.to_string())?,
+        };
+        let kernel = project.kernel_name.clone();
+        root.replace(Path::new(&kernel), &bytes).with_context(what)?;
+        let mut before = BTreeMap::new();
+        walk(path, Path::new(""), &mut |file, found| {
+            before.insert(file.to_owned(), stamp(found));
+        });
+        Ok(AgentTree { root, kernel, base, before })
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        self.root.path()
+    }
+
+    /// The kernel's path in the tree.
+    pub fn kernel(&self) -> PathBuf {
+        self.root.path().join(&self.kernel)
+    }
+
+    /// The kernel's bytes as the command left them. The error says why they are not taken.
+    pub fn read_kernel(&self) -> std::io::Result<Vec<u8>> {
+        self.root.read(Path::new(&self.kernel), SIZE_LIMIT)
+    }
+
+    /// Keeps what the command changed besides the kernel under `refs/lab/auto/TURN`, and names it; with the kernel if that
+    /// is not taken.
+    pub fn keep_others(&self, repo: &Repo, turn: u64, with_kernel: bool) -> Result<OtherChanges> {
+        let git = &repo.git;
+        let is_taken = |file: &Path| !with_kernel && file == Path::new(&self.kernel);
+        let mut found = OtherChanges::default();
+        let mut files = Vec::new();
+        let mut seen = BTreeSet::new();
+        let mut bytes = 0;
+        walk(self.path(), Path::new(""), &mut |file, metadata| {
+            seen.insert(file.to_owned());
+            if is_taken(file) || self.before.get(file) == Some(&stamp(metadata)) {
+                return;
+            }
+            match self.stored(git, file, metadata, &mut bytes, files.len()) {
+                Ok(kept) => {
+                    found.lines.push(format!("changed {}", file.display()));
+                    files.push(kept);
+                }
+                Err(why) => found.lines.push(format!("changed {} (not kept: {why})", file.display())),
+            }
+        });
+        for gone in self.before.keys().filter(|file| !seen.contains(*file)) {
+            if is_taken(gone) {
+                continue;
+            }
+            found.lines.push(format!("removed {}", gone.display()));
+            files.extend(gone.to_str().map(|name| CommitFile::new(name, None, None, FileMode::Blob)));
+        }
+        let base = git.find_commit(self.base)?;
+        let own = self.own_commits(git, &mut found.lines);
+        if found.lines.is_empty() {
+            return Ok(found);
+        }
+        // A file that HEAD does not hold cannot be removed from its tree.
+        let tree = base.tree()?;
+        files.retain(|file| file.blob.is_some() || tree.get_path(Path::new(&file.name)).is_ok());
+        let tree = tree_with(git, Some(&base), &files)?;
+        let who = any_signature(git)?;
+        let own = own.and_then(|tip| git.find_commit(tip).ok());
+        let parents: Vec<&git2::Commit> = [Some(&base), own.as_ref()].into_iter().flatten().collect();
+        let message =
+            format!("lab auto: what turn {turn} changed besides the kernel\n\n{}\n", found.lines.join("\n"));
+        let id = git.commit(None, &who, &who, &message, &tree, &parents)?;
+        let stored =
+            StoredCommit { id: id.to_string(), reference: refs::free_name(git, "auto", RunId(turn), id) };
+        refs::name_commit(repo, &stored, "lab auto")?;
+        found.kept = Some(stored);
+        Ok(found)
+    }
+
+    /// Stores a changed file in git. The error says why not.
+    fn stored(
+        &self,
+        git: &Repository,
+        file: &Path,
+        metadata: &Metadata,
+        total: &mut u64,
+        count: usize,
+    ) -> Result<CommitFile, String> {
+        let name = file.to_str().ok_or("its name is no UTF-8")?;
+        if count >= KEPT_FILES {
+            return Err(format!("more than {KEPT_FILES} files"));
+        }
+        let (content, mode) = if metadata.is_symlink() {
+            let target = std::fs::read_link(self.path().join(file)).map_err(|error| error.to_string())?;
+            (target.as_os_str().as_bytes().to_vec(), FileMode::Link)
+        } else {
+            let content = self.root.read(file, SIZE_LIMIT).map_err(|error| error.to_string())?;
+            let executable = metadata.permissions().mode() & 0o100 != 0;
+            (content, if executable { FileMode::BlobExecutable } else { FileMode::Blob })
+        };
+        *total += content.len() as u64;
+        if *total > KEPT_BYTES {
+            return Err(format!("more than {KEPT_BYTES} bytes"));
+        }
+        let blob = git.blob(&content).map_err(|error| error.message().to_owned())?;
+        Ok(CommitFile::new(name, None, Some(blob), mode))
+    }
+
+    /// Copies the commits that the command made into the user's object store, and returns the last one.
+    fn own_commits(&self, git: &Repository, lines: &mut Vec<String>) -> Option<Oid> {
+        let folder = self.path().join(".git");
+        if !folder.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            lines.push("the git repository of its work tree is gone".to_owned());
+            return None;
+        }
+        let own = Repository::open(&folder).ok()?;
+        let branch =
+            own.find_reference("HEAD").ok().and_then(|head| Some(head.symbolic_target().ok()??.to_owned()));
+        lines.extend(branch.map(|branch| format!("checked out the branch {branch}")));
+        let tip = own.head().ok()?.peel_to_commit().ok()?.id();
+        if tip == self.base {
+            return None;
+        }
+        let mut commits = own.revwalk().ok()?;
+        commits.push(tip).ok()?;
+        commits.hide(self.base).ok()?;
+        let made: Vec<Oid> = commits.flatten().take(KEPT_COMMITS + 1).collect();
+        let count = made.len().min(KEPT_COMMITS);
+        lines.push(format!("made commits ({count}), the last is {tip}"));
+        if made.len() > KEPT_COMMITS || !made.iter().rev().all(|commit| copy(&own, git, *commit).is_some()) {
+            lines.push("its commits are not kept: too many, or not whole".to_owned());
+            return None;
+        }
+        Some(tip)
+    }
+}
+
+/// Copies a commit or a tree with all that it names.
+fn copy(from: &Repository, to: &Repository, id: Oid) -> Option<()> {
+    let target = to.odb().ok()?;
+    if target.exists(id) {
+        return Some(());
+    }
+    let odb = from.odb().ok()?;
+    let object = odb.read(id).ok()?;
+    match object.kind() {
+        ObjectType::Commit => copy(from, to, from.find_commit(id).ok()?.tree_id())?,
+        ObjectType::Tree => {
+            let tree = from.find_tree(id).ok()?;
+            let inside = |entry: &git2::TreeEntry| entry.kind() != Some(ObjectType::Commit);
+            tree.iter().filter(inside).try_for_each(|entry| copy(from, to, entry.id()))?;
+        }
+        _ => {}
+    }
+    target.write(object.kind(), object.data()).ok().map(drop)
+}
+
+/// Calls `found` for each file and link below a folder, with its relative path. Follows no link and skips folders named .git.
+fn walk(root: &Path, folder: &Path, found: &mut dyn FnMut(&Path, &Metadata)) {
+    let Ok(entries) = std::fs::read_dir(root.join(folder)) else { return };
+    for entry in entries.flatten() {
+        let name = folder.join(entry.file_name());
+        match entry.metadata() {
+            Ok(metadata) if metadata.is_dir() && entry.file_name() != ".git" => walk(root, &name, found),
+            Ok(metadata) if !metadata.is_dir() => found(&name, &metadata),
+            _ => {}
+        }
+    }
+}
