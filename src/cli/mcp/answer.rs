@@ -1,13 +1,11 @@
 //! What a tool answers: one object, of which a model reads `summary` and `next` first.
 
 use super::limits;
+use super::wire_text::to_text;
 use lab_protocol::text::{escape_invisible, is_visible};
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Serialize;
 use serde_json::{Map, Value};
-
-/// The keys that stand first in every answer, in this order.
-const FIRST: [&str; 2] = ["summary", "next"];
 
 /// The result of a tool call.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,61 +89,6 @@ fn clean(value: &mut Value) {
     }
 }
 
-/// Any message as JSON in one line of ASCII control-free text. An object's `summary` and `next` stand first.
-pub fn to_text(value: &Value) -> String {
-    let mut text = String::new();
-    write(&mut text, value);
-    text
-}
-
-fn write(out: &mut String, value: &Value) {
-    match value {
-        Value::Object(values) => {
-            let first = FIRST.iter().filter_map(|key| values.get_key_value(*key));
-            let rest = values.iter().filter(|(key, _)| !FIRST.contains(&key.as_str()));
-            out.push('{');
-            for (at, (key, value)) in first.chain(rest).enumerate() {
-                if at > 0 {
-                    out.push(',');
-                }
-                write_string(out, key);
-                out.push(':');
-                write(out, value);
-            }
-            out.push('}');
-        }
-        Value::Array(values) => {
-            out.push('[');
-            for (at, value) in values.iter().enumerate() {
-                if at > 0 {
-                    out.push(',');
-                }
-                write(out, value);
-            }
-            out.push(']');
-        }
-        Value::String(text) => write_string(out, text),
-        Value::Null | Value::Bool(_) | Value::Number(_) => *out += &value.to_string(),
-    }
-}
-
-/// A string in quotes. Each character that a terminal does not show is written as `\uXXXX`, which a program reads as that
-/// character.
-fn write_string(out: &mut String, text: &str) {
-    let quoted = Value::from(text).to_string();
-    if quoted.chars().all(is_visible) {
-        *out += &quoted;
-        return;
-    }
-    for c in quoted.chars() {
-        if is_visible(c) {
-            out.push(c);
-        } else {
-            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| *out += &format!("\\u{unit:04x}"));
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -162,8 +105,5 @@ mod tests {
         assert!(text.starts_with(r#"{"summary":"done","next":"go on","a":"#), "{text}");
         assert!(text.ends_with(r#""b":{"next":1,"a":2}}"#), "{text}");
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
-        let odd = json!("\u{1b}\u{e0041}\u{7f}");
-        assert!(to_text(&odd).chars().all(is_visible));
-        assert_eq!(serde_json::from_str::<Value>(&to_text(&odd)).unwrap(), odd);
     }
 }

@@ -1,7 +1,7 @@
 //! The tools that only read: the history, one experiment, and its diff.
 
 use super::answer::Answer;
-use super::limits::DIFF;
+use super::limits::{DIFF, LISTED};
 use super::tools::{ExperimentArguments, HistoryArguments};
 use super::work;
 use crate::cli::json::decision::DecisionReport;
@@ -18,9 +18,6 @@ use lab_core::status;
 use lab_core::store::{RunIndex, RunStore};
 use serde::Serialize;
 use std::collections::BTreeMap;
-
-/// Most experiments that one call lists.
-pub const MOST: usize = 50;
 
 const USUAL: usize = 20;
 
@@ -50,7 +47,7 @@ pub fn history(project: &Project, arguments: &HistoryArguments) -> Result<Answer
         Ok(wanted) => wanted,
         Err(why) => bail!("`status` is {why}"),
     };
-    let limit = arguments.limit.unwrap_or(USUAL).min(MOST);
+    let limit = arguments.limit.unwrap_or(USUAL).min(LISTED);
     let mut index = RunIndex::open(project);
     let repo = Repo::open(project)?;
     let listing = Listing::read(&repo, project, &mut index);

@@ -1,6 +1,6 @@
 //! The size of answers: what a model reads has a limit, and what was left out is named.
 
-use super::answer::to_text;
+use super::wire_text::to_text;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -12,6 +12,9 @@ pub const RESOURCE: usize = 24_000;
 
 /// Most bytes of a diff inside an answer. The resource has more of the diff.
 pub const DIFF: usize = 8_000;
+
+/// Most experiments that one call lists.
+pub const LISTED: usize = 50;
 
 /// Most bytes of any other string of an answer.
 const STRING: usize = 2_000;

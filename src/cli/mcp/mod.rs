@@ -10,6 +10,7 @@ mod resources;
 mod server;
 mod tools;
 mod transport;
+mod wire_text;
 mod work;
 
 use super::{KernelArg, here};

@@ -12,7 +12,7 @@ use lab_core::text::sanitise;
 use rmcp::model::{Resource, ResourceTemplate};
 
 /// The page that `lab://agent-guide` is.
-const GUIDE: &str = include_str!("../../../docs/agents.md");
+const GUIDE: &str = include_str!("../../../docs/agent-guide.md");
 
 /// Lines of a log that are read, the last ones.
 const LOG_LINES: usize = 200_000;

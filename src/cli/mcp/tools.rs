@@ -1,6 +1,6 @@
 //! The tools: their names, what a model reads about them, and their arguments. No argument is a figure of a result.
 
-use super::limits::ARGUMENT;
+use super::limits::{ARGUMENT, LISTED};
 use lab_core::message::{self, Trailer};
 use lab_protocol::Target;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
@@ -212,7 +212,7 @@ pub fn all() -> Vec<Tool> {
             "history",
             "List the experiments of this kernel, newest first, with the incumbent and the undecided run.",
             json!({
-                "limit": whole("How many to list [default: 20]", Some(super::history::MOST as u64)),
+                "limit": whole("How many to list [default: 20]", Some(LISTED as u64)),
                 "offset": whole("How many of the newest to skip", None),
                 "status": { "type": "string", "enum": ["keep", "discard", "crash", "rules"], "description": "List only these" },
             }),

@@ -1,7 +1,7 @@
 //! The messages of the protocol on stdin and stdout, one in each line, with a size limit and an answer to what is no message.
 
-use super::answer::to_text;
 use super::jobs::Jobs;
+use super::wire_text::to_text;
 use lab_protocol::console;
 use rmcp::RoleServer;
 use rmcp::model::{
