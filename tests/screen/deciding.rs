@@ -38,7 +38,7 @@ fn a_subject_alone_is_enough_and_tested_is_filled_in() {
 #[test]
 fn the_trailers_are_folded_away_until_they_are_asked_for() {
     let mut world = world();
-    world.tell("press c; type float4 stores; press ctrl-t; type 48 kB of shared memory; press tab tab; type hi; press tab");
+    world.tell("press c; type float4 stores; press ctrl-t; press tab tab; type 48 kB of shared memory; press tab tab; type hi; press tab");
     check_at("message_open", &mut world, &[(160, 45), (80, 24), (40, 10)]);
     world.tell("press shift-tab shift-tab shift-tab; press ctrl-t; press enter");
     let wanted =
@@ -49,7 +49,7 @@ fn the_trailers_are_folded_away_until_they_are_asked_for() {
 #[test]
 fn a_trailer_of_few_words_takes_no_other() {
     let mut world = world();
-    world.tell("press c; type float4 stores; press tab tab tab; type certain; press ctrl-t; press enter");
+    world.tell("press c; type float4 stores; press tab tab tab tab tab; type certain; press ctrl-t; press enter");
     let words = world.words();
     assert!(
         words.contains("✗ Confidence: 'certain' is none of its words: it is low, medium, high"),
@@ -65,7 +65,7 @@ fn a_trailer_of_few_words_takes_no_other() {
     let wanted = format!("float4 stores; Confidence: medium; Scope-risk: broad; Tested: {TESTED}");
     assert_eq!(message(&world), wanted);
     let mut world = self::world();
-    world.tell("press d; press tab tab tab; type perhaps; press enter");
+    world.tell("press d; press tab tab tab tab tab; type perhaps; press enter");
     assert!(world.words().contains("'perhaps' is none of its words"), "{}", world.screen(160, 45));
 }
 
