@@ -49,7 +49,9 @@ fn the_trailers_are_folded_away_until_they_are_asked_for() {
 #[test]
 fn a_trailer_of_few_words_takes_no_other() {
     let mut world = world();
-    world.tell("press c; type float4 stores; press tab tab tab tab tab; type certain; press ctrl-t; press enter");
+    world.tell(
+        "press c; type float4 stores; press tab tab tab tab tab; type certain; press ctrl-t; press enter",
+    );
     let words = world.words();
     assert!(
         words.contains("✗ Confidence: 'certain' is none of its words: it is low, medium, high"),

@@ -204,6 +204,10 @@ mod tests {
         *draft.input() = Input::new(text.to_owned());
     }
 
+    fn steps(draft: &mut Draft, lines: usize) {
+        (0..lines).for_each(|_| draft.step(true));
+    }
+
     #[test]
     fn a_subject_alone_is_a_message_and_tested_is_there_already() {
         let mut draft = Draft::new(RunId(7), "NVIDIA H200, 2 of 2 gates".into());
@@ -218,7 +222,7 @@ mod tests {
         let mut drafts = Drafts::default();
         let mut draft = drafts.keep(RunId(7), "170 sps".into());
         typed(&mut draft, "two rows");
-        draft.step(true);
+        steps(&mut draft, 3);
         typed(&mut draft, "48 kB");
         draft.problem = Some("refused".into());
         drafts.put_keep(draft);
@@ -242,7 +246,7 @@ mod tests {
     #[test]
     fn lines_are_gone_through_and_usual_words_completed() {
         let mut draft = Draft::new(RunId(7), String::new());
-        for text in ["fast", "48 kB", "", "hi"] {
+        for text in ["fast", "", "", "48 kB", "", "hi"] {
             typed(&mut draft, text);
             draft.step(true);
         }
@@ -255,7 +259,7 @@ mod tests {
         draft.fold();
         assert_eq!((draft.is_open(), draft.shown().1), (false, 0));
         draft.step(false);
-        assert_eq!(draft.shown().1, 8, "round the beginning to the last");
+        assert_eq!(draft.shown().1, 10, "round the beginning to the last");
         draft.step(true);
         assert_eq!(draft.shown().1, 0);
     }
@@ -263,10 +267,7 @@ mod tests {
     #[test]
     fn what_could_be_two_words_is_left_as_it_is() {
         let mut draft = Draft::new(RunId(7), String::new());
-        draft.step(true);
-        for _ in 0..4 {
-            draft.step(true);
-        }
+        steps(&mut draft, 7);
         typed(&mut draft, "perhaps");
         draft.complete();
         let said = draft.wrong().expect("perhaps is none of its words");
@@ -279,13 +280,13 @@ mod tests {
     #[test]
     fn a_wrong_trailer_is_gone_to_even_where_it_is_folded_away() {
         let mut draft = Draft::new(RunId(7), String::new());
-        for text in ["x", "", "", "certain"] {
+        for text in ["x", "", "", "", "", "certain"] {
             typed(&mut draft, text);
             draft.step(true);
         }
         draft.fold();
         assert!(draft.wrong().is_some());
-        assert_eq!((draft.is_open(), draft.shown().1), (true, 3));
+        assert_eq!((draft.is_open(), draft.shown().1), (true, 5));
     }
 
     #[test]
@@ -293,9 +294,7 @@ mod tests {
         let mut draft = Draft::new(RunId(7), String::new());
         draft.choose(true);
         assert_eq!(draft.input().value(), "", "a subject has none");
-        for _ in 0..3 {
-            draft.step(true);
-        }
+        steps(&mut draft, 5);
         let mut seen = Vec::new();
         for forward in [true, true, true, true, false, false] {
             draft.choose(forward);
