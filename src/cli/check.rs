@@ -13,6 +13,7 @@ use lab_core::runner::RunEvent;
 use lab_core::runner::execute::{self, NotRun};
 use lab_core::runner::process::Control;
 use lab_core::runner::spec::RunSpec;
+use lab_core::store::RunIndex;
 use lab_protocol::Exit;
 use lab_protocol::Target;
 use lab_protocol::report::Diagnostic;
@@ -112,7 +113,7 @@ struct CheckAnswer {
 impl CheckAnswer {
     fn of(project: &Project, record: &Record, verdict: &Verdict, says: &str) -> Self {
         let report = record.report();
-        let run = RunReport::of(project, record, verdict);
+        let run = RunReport::of(project, &RunIndex::open(project), record, verdict);
         let tools = report.value("check_tools").into_iter().flat_map(|tools| tools.split(", "));
         CheckAnswer {
             tools: tools.map(str::to_owned).collect(),

@@ -6,9 +6,9 @@ use super::output::{FAILED, failed_with};
 use super::{JsonArg, KernelArg, answer, complain, open, refused, say, say_batch};
 use anyhow::Result;
 use clap::Args;
-use lab_core::decide::{self, Decided, Refusal, Ruling};
+use lab_core::decide::{self, Decided, Refusal, Ruling, with_tested};
 use lab_core::inputs;
-use lab_core::message::{self, Message, Trailer};
+use lab_core::message::{self, Message, Trailer, TrailerKey};
 use lab_core::project::Project;
 use lab_core::repo::short;
 use lab_core::run::RunId;
@@ -53,11 +53,7 @@ impl KeepArgs {
         // The run is chosen once, so that the trailer Tested is about the run that is decided, even if another run ends
         // meanwhile.
         let mut index = RunIndex::open(&project);
-        let default = || {
-            let present = inputs::read(&project).ok().map(|inputs| inputs.fingerprint);
-            decide::default_run(&project, &index, present.as_ref()).map(|run| run.start.id)
-        };
-        let run = self.run.map(RunId).or_else(default);
+        let run = self.run.map(RunId).or_else(|| default_run(&project, &index));
         let message = self.trailers.message(&project, &mut index, &self.message, run);
         Ok(Opened { project, index, run, message })
     }
@@ -72,12 +68,32 @@ pub struct DiscardArgs {
     unjudged: bool,
 }
 
+/// What an experiment was expected to do, and what it taught: two trailers with options of their own.
+#[derive(Args, Clone, Debug, Default)]
+pub struct LearnedArgs {
+    /// What the change was expected to do, and why; the trailer Hypothesis
+    #[arg(long, value_name = "TEXT", value_parser = message::value)]
+    hypothesis: Option<String>,
+    /// What the result teaches for later attempts; the trailer Lesson
+    #[arg(long, value_name = "TEXT", value_parser = message::value)]
+    lesson: Option<String>,
+}
+
+impl LearnedArgs {
+    pub fn trailers(&self) -> impl Iterator<Item = Trailer> {
+        let given = [(TrailerKey::Hypothesis, &self.hypothesis), (TrailerKey::Lesson, &self.lesson)];
+        given.into_iter().filter_map(|(key, value)| Some((key, value.clone()?)))
+    }
+}
+
 /// The trailers of the commit message.
 #[derive(Args, Debug)]
 pub struct TrailerArgs {
-    /// Constraint, Rejected, Confidence, Scope-risk, Reversibility, Directive, Tested, Not-tested, or another
+    /// Hypothesis, Lesson, Constraint, Rejected, Confidence, Scope-risk, Reversibility, Directive, Tested, Not-tested, or another
     #[arg(long, value_name = "'KEY: VALUE'", value_parser = message::trailer)]
     trailer: Vec<Trailer>,
+    #[command(flatten)]
+    learned: LearnedArgs,
     /// Leave out the trailer Tested that lab fills in from the verdict
     #[arg(long)]
     no_tested: bool,
@@ -85,25 +101,31 @@ pub struct TrailerArgs {
 
 impl TrailerArgs {
     fn message(&self, project: &Project, index: &mut RunIndex, subject: &str, run: Option<RunId>) -> Message {
-        let message = Message::new(subject, self.trailer.iter().cloned());
+        let message = Message::new(subject, self.learned.trailers().chain(self.trailer.iter().cloned()));
         if self.no_tested {
             return message;
         }
-        decide::with_tested(project, index, message, run)
+        with_tested(message, project, index, run)
     }
+}
+
+/// The run that a decision without a number is about.
+pub fn default_run(project: &Project, index: &RunIndex) -> Option<RunId> {
+    let present = inputs::read(project).ok().map(|inputs| inputs.fingerprint);
+    decide::default_run(project, index, present.as_ref()).map(|run| run.start.id)
 }
 
 pub fn keep(options: &KeepArgs) -> Result<ExitCode> {
     let Opened { project, mut index, run, message } = options.opened()?;
     let json = options.json.json;
     let kept = with_check(json, false, |asked| decide::keep(&project, &mut index, run, &message, asked))?;
-    Ok(report(&project, run, kept, json))
+    Ok(report(&project, &index, run, kept, json))
 }
 
 pub fn discard(options: &DiscardArgs) -> Result<ExitCode> {
     let Opened { project, mut index, run, message } = options.what.opened()?;
     let discarded = decide::discard(&project, &mut index, run, &message, options.unjudged);
-    Ok(report(&project, run, discarded, options.what.json.json))
+    Ok(report(&project, &index, run, discarded, options.what.json.json))
 }
 
 /// Calls `act` with what a held-out check needs. Without `json`, prints the lines of the check.
@@ -121,6 +143,7 @@ fn with_check<T>(json: bool, by_rule: bool, act: impl FnOnce(&mut RunContext) ->
 /// Reports what came of a decision about `run`.
 fn report(
     project: &Project,
+    index: &RunIndex,
     run: Option<RunId>,
     result: std::result::Result<Decided, Refusal>,
     json: bool,
@@ -128,7 +151,7 @@ fn report(
     match result {
         Ok(decided) if json => {
             super::clean::after_a_decision(project);
-            answer(Exit::Passed, DecisionAnswer::of(project, &decided))
+            answer(Exit::Passed, DecisionAnswer::of(project, index, &decided))
         }
         Ok(decided) => {
             tell(project, &decided);
@@ -138,41 +161,56 @@ fn report(
             answer(Exit::Passed, Resumed::new(&text, LastDecision::of(project)))
         }
         Err(refusal) if json => {
-            let record = run.and_then(|id| RunStore::new(&project.lab_dir).read(id).ok());
-            let state = match (&refusal, record) {
-                (Refusal::Resumed { .. }, _) => "other_completed",
-                (_, None) => "no_run",
-                (_, Some(record)) if record.decision.is_some() => "decided",
-                (_, Some(_)) => "undecided",
-            };
-            let last_decision = LastDecision::of(project);
-            failed_with(&refusal.to_string(), FAILED, RefusedDecision { state, last_decision })
+            failed_with(&refusal.to_string(), FAILED, refused_decision(project, run, &refusal))
         }
         Err(refusal) => refused(&refusal),
     }
 }
 
-/// Prints a decision for people.
-fn tell(project: &Project, decided: &Decided) {
+/// What stands after a decision about `run` was refused.
+pub fn refused_decision(project: &Project, run: Option<RunId>, refusal: &Refusal) -> RefusedDecision {
+    let record = run.and_then(|id| RunStore::new(&project.lab_dir).read(id).ok());
+    let state = match (refusal, record) {
+        (Refusal::Resumed { .. }, _) => "other_completed",
+        (_, None) => "no_run",
+        (_, Some(record)) if record.decision.is_some() => "decided",
+        (_, Some(_)) => "undecided",
+    };
+    RefusedDecision { state, last_decision: LastDecision::of(project) }
+}
+
+/// A decision in one line.
+pub fn decided_line(project: &Project, decided: &Decided) -> String {
     let (kernel, commit) = (&project.kernel_name, short(&decided.commit));
     let word = decided.status.word();
-    say(&match (decided.run, &decided.row) {
+    match (decided.run, &decided.row) {
         (None, _) => format!("{word} unjudged bytes of {kernel}: {commit}"),
         (Some(run), Some(_)) => format!("{word} run {run} of {kernel}: {commit}"),
         // It was decided before.
         (Some(_), None) => format!("{kernel} holds the incumbent's bytes again"),
-    });
+    }
+}
+
+/// Prints a decision for people.
+fn tell(project: &Project, decided: &Decided) {
+    say(&decided_line(project, decided));
     decided.notes.iter().for_each(|note| say(&format!("  {note}")));
     super::clean::after_a_decision(project).iter().for_each(|freed| say(&format!("  {freed}")));
 }
 
 /// Decides a run by rule. Without `json`, prints the lines of the held-out check.
-pub fn by_rule(project: &Project, record: &Record, subject: &str, json: bool) -> RulingReport {
+pub fn by_rule(
+    project: &Project,
+    index: &mut RunIndex,
+    record: &Record,
+    subject: &str,
+    learned: &LearnedArgs,
+    json: bool,
+) -> RulingReport {
     let run = Some(record.start.id);
-    let mut index = RunIndex::open(project);
-    let message = decide::with_tested(project, &mut index, Message::from(subject), run);
-    let ruling =
-        with_check(json, true, |asked| decide::by_rule(project, &mut index, record, &message, asked));
+    let trailers = TrailerArgs { trailer: Vec::new(), learned: learned.clone(), no_tested: false };
+    let message = trailers.message(project, index, subject, run);
+    let ruling = with_check(json, true, |asked| decide::by_rule(project, index, record, &message, asked));
     RulingReport(ruling.unwrap_or_else(|error| Ruling::Failed(format!("{error:#}"))))
 }
 

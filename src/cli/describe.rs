@@ -1,9 +1,11 @@
-//! `lab describe`: changes the description of an experiment.
+//! `lab describe`: changes the description of an experiment, its hypothesis or its lesson.
 
+use super::decide::LearnedArgs;
+use super::json::decision::{TrailerReport, trailers};
 use super::{JsonArg, answer, here, refused, say};
 use anyhow::Result;
 use clap::Args;
-use lab_core::decide::{self, Described};
+use lab_core::decide::{self, Changes, Described};
 use lab_core::project::Project;
 use lab_core::run::experiment::Row;
 use lab_protocol::Exit;
@@ -15,8 +17,10 @@ pub struct DescribeArgs {
     /// The commit of the experiment, as git names it, or the number of a discarded run
     commit: String,
     /// What was tried, in one line
-    #[arg(short, long, value_name = "TEXT")]
-    message: String,
+    #[arg(short, long, value_name = "TEXT", required_unless_present_any = ["hypothesis", "lesson"])]
+    message: Option<String>,
+    #[command(flatten)]
+    learned: LearnedArgs,
     #[command(flatten)]
     json: JsonArg,
 }
@@ -28,19 +32,28 @@ struct DescribeAnswer {
     row: Row,
     /// The description before.
     before: String,
+    /// The trailers that were given.
+    trailers: Vec<TrailerReport>,
     notes: Vec<String>,
 }
 
 pub fn main(options: &DescribeArgs) -> Result<ExitCode> {
     // The experiment names its kernel.
     let project = Project::of_any(&here()?)?;
-    match decide::describe(&project, &options.commit, &options.message) {
-        Ok(Described { row, before, notes }) if options.json.json => {
-            Ok(answer(Exit::Passed, DescribeAnswer { row, before, notes }))
+    let given: Vec<_> = options.learned.trailers().collect();
+    let changes = Changes { description: options.message.as_deref(), trailers: &given };
+    match decide::describe(&project, &options.commit, &changes) {
+        Ok(Described { row, before, trailers: given, notes }) if options.json.json => {
+            Ok(answer(Exit::Passed, DescribeAnswer { row, before, trailers: trailers(&given), notes }))
         }
         Ok(described) => {
             let row = &described.row;
-            say(&format!("{} is now '{}', and was '{}'", row.commit, row.description, described.before));
+            if options.message.is_some() {
+                say(&format!("{} is now '{}', and was '{}'", row.commit, row.description, described.before));
+            }
+            for (key, value) in &described.trailers {
+                say(&format!("{} of {} is now '{}'", key, row.commit, value.replace('\n', " ")));
+            }
             say("  the commit message stays as it is: a commit cannot change without its id");
             described.notes.iter().for_each(|note| say(&format!("  {note}")));
             Ok(ExitCode::SUCCESS)

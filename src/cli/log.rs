@@ -171,7 +171,8 @@ fn present_benches(project: &Project, status: &ProjectStatus) -> Option<Vec<Benc
     Some(digest::benches(&store, &project.kernel_name, status.present().ok()?))
 }
 
-fn undecided(status: &ProjectStatus) -> Option<u64> {
+/// The last run of the kernel, if it is undecided.
+pub fn undecided(status: &ProjectStatus) -> Option<u64> {
     status.last.as_ref().filter(|r| decide::is_undecided(r)).map(|r| r.start.id.0)
 }
 
@@ -199,7 +200,13 @@ fn as_text(experiment: &Experiment, with_kernel: bool) -> String {
     )
 }
 
-fn as_json(repo: &Repo, project: &Project, present: &Present, experiment: &Experiment) -> ExperimentReport {
+/// An experiment as JSON.
+pub fn as_json(
+    repo: &Repo,
+    project: &Project,
+    present: &Present,
+    experiment: &Experiment,
+) -> ExperimentReport {
     // Without a record, the commit itself may hold the trailers.
     let commit = &experiment.row.commit;
     let trailers = match experiment.decided {

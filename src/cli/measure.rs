@@ -27,6 +27,11 @@ pub fn main(options: &MeasureArgs) -> ExitCode {
     })
 }
 
+/// The figures of a measurement for programs; `None` if the run did not pass.
+pub fn measured(record: &Record) -> Option<Value> {
+    SpeedFigures::of(record).map(|figures| figures.as_json())
+}
+
 /// The speed figures of a run, from its result lines.
 struct SpeedFigures {
     throughput: Measure,

@@ -17,6 +17,7 @@ mod init;
 mod interrupt;
 mod json;
 mod log;
+mod mcp;
 mod measure;
 mod new;
 mod output;
@@ -140,6 +141,8 @@ enum Command {
     Trust(JsonArg),
     /// List the colour schemes, or show one in this terminal
     Theme(theme::ThemeArgs),
+    /// Serve an MCP client over stdin and stdout, so that a coding agent can judge and decide (docs/mcp.md)
+    Mcp(mcp::McpArgs),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
     /// Judge one problem folder with the built-in harness and print the run.log lines
@@ -174,6 +177,7 @@ pub fn main() -> ExitCode {
                 | Command::Keep(_)
                 | Command::Probe(_)
                 | Command::Harness(_)
+                | Command::Mcp(_)
         )
     );
     let ended = command(cli);
@@ -216,6 +220,7 @@ fn command(cli: Cli) -> ExitCode {
         Some(Command::Restore(options)) => restore::main(&options),
         Some(Command::Doctor(options)) => doctor::main(&options),
         Some(Command::Trust(options)) => trust::main(&options),
+        Some(Command::Mcp(options)) => mcp::main(&options),
         Some(Command::Theme(options)) => theme::main(&options),
         Some(Command::Completions(options)) => return completions::main(&options, Cli::command()),
     };

@@ -25,7 +25,7 @@ pub struct RestoreArgs {
 
 /// What `lab restore` prints with `--json`.
 #[derive(Serialize)]
-struct RestoreAnswer {
+pub struct RestoreAnswer {
     kernel: String,
     /// Full id of the commit whose kernel is on disk now, and its subject.
     commit: String,
@@ -36,6 +36,28 @@ struct RestoreAnswer {
     saved: Option<String>,
     /// The kernel of the experiment, if another kernel was named.
     kernel_of_experiment: Option<String>,
+}
+
+impl RestoreAnswer {
+    /// `kernel_of_experiment` is the kernel of the experiment, if another kernel was named.
+    pub fn of(project: &Project, restored: Restored, kernel_of_experiment: Option<String>) -> RestoreAnswer {
+        let Restored { commit, subject, saved, changed } = restored;
+        RestoreAnswer {
+            kernel: project.kernel_name.clone(),
+            commit,
+            subject,
+            changed,
+            saved,
+            kernel_of_experiment,
+        }
+    }
+}
+
+/// A restore in one line.
+pub fn restored_line(project: &Project, restored: &Restored) -> String {
+    let (kernel, commit) = (&project.kernel_name, short(&restored.commit));
+    let word = if restored.changed { "now" } else { "already" };
+    format!("{kernel} {word} holds the bytes of {commit} {}", restored.subject)
 }
 
 pub fn main(options: &RestoreArgs) -> Result<ExitCode> {
@@ -57,17 +79,9 @@ pub fn main(options: &RestoreArgs) -> Result<ExitCode> {
         Err(refusal) => return Ok(refused(&refusal)),
     };
     if options.json.json {
-        let Restored { commit, subject, saved, changed } = restored;
-        let (kernel, kernel_of_experiment) = (project.kernel_name, other);
-        let restored = RestoreAnswer { kernel, commit, subject, changed, saved, kernel_of_experiment };
-        return Ok(answer(Exit::Passed, restored));
+        return Ok(answer(Exit::Passed, RestoreAnswer::of(&project, restored, other)));
     }
-    let commit = format!("{} {}", short(&restored.commit), restored.subject);
-    if restored.changed {
-        say(&format!("{} now holds the bytes of {commit}", project.kernel_name));
-    } else {
-        say(&format!("{} already holds the bytes of {commit}", project.kernel_name));
-    }
+    say(&restored_line(&project, &restored));
     if let Some(kernel) = &other {
         let commit = &options.commit;
         say(&format!("  {commit} is about {kernel}: `lab restore {commit}` puts that kernel on disk"));

@@ -7,6 +7,7 @@ use clap::Args;
 use lab_core::decide;
 use lab_core::message::{self, Message, Trailer};
 use lab_core::repo::short;
+use lab_core::store::RunIndex;
 use lab_protocol::Exit;
 use serde::Serialize;
 use std::process::ExitCode;
@@ -61,7 +62,9 @@ pub fn main(options: &RulesArgs) -> Result<ExitCode> {
     }
     let message = Message::new(subject, options.trailer.iter().cloned());
     match decide::change_rules(&project, &message) {
-        Ok(decided) if options.json.json => Ok(answer(Exit::Passed, DecisionAnswer::of(&project, &decided))),
+        Ok(decided) if options.json.json => {
+            Ok(answer(Exit::Passed, DecisionAnswer::of(&project, &RunIndex::open(&project), &decided)))
+        }
         Ok(decided) => {
             say(&format!("the rules of {} changed: {}", project.kernel_name, short(&decided.commit)));
             decided.notes.iter().for_each(|note| say(&format!("  {note}")));

@@ -15,16 +15,16 @@ use lab_core::inputs;
 use lab_core::objective::Objective;
 use lab_core::project::Project;
 use lab_core::repo::Repo;
+use lab_core::run::Reason;
 use lab_core::run::experiment::Status;
 use lab_core::run::record::Record;
 use lab_core::run::verdict::{Outcome, Verdict};
-use lab_core::run::{Reason, RunId};
 use lab_core::runner::RunEvent;
 use lab_core::runner::execute::{self, NotRun};
 use lab_core::runner::process::Control;
 use lab_core::runner::spec::RunSpec;
 use lab_core::runner::supervise;
-use lab_core::store::{RunIndex, RunStore, RunSummary};
+use lab_core::store::{RunIndex, RunSummary};
 use lab_core::text::figures;
 use lab_protocol::Exit;
 use lab_protocol::Target;
@@ -48,6 +48,8 @@ pub struct RunArgs {
     /// What was tried, in one line, for --decide
     #[arg(short, long, value_name = "TEXT", requires = "decide")]
     message: Option<String>,
+    #[command(flatten)]
+    learned: decide::LearnedArgs,
 }
 
 #[derive(Args, Debug)]
@@ -94,6 +96,9 @@ pub fn judged(options: &RunArgs, spec: RunSpec, more: impl Fn(&Record) -> Option
         Ok(project) => project,
         Err(error) => return failed(&format!("{error:#}"), Exit::Usage),
     };
+    if !options.decide && options.learned.trailers().next().is_some() {
+        return failed("--hypothesis and --lesson belong to a decision: add --decide -m TEXT", Exit::Usage);
+    }
     if let Some(exit) = go_on(&project, options) {
         return exit;
     }
@@ -105,11 +110,15 @@ pub fn judged(options: &RunArgs, spec: RunSpec, more: impl Fn(&Record) -> Option
         return failed("the run has no verdict", Exit::Crashed);
     };
     let (lines, measured) = more(&record).unzip();
+    let mut index = RunIndex::open(&project);
     if !options.json.json {
-        as_text(&project, &record, verdict, lines.unwrap_or_default()).iter().for_each(|line| say(line));
+        let lines = as_text(&project, &index, &record, verdict, lines.unwrap_or_default());
+        lines.iter().for_each(|line| say(line));
     }
     let subject = options.message.as_ref().filter(|_| options.decide);
-    let ruling = subject.map(|subject| decide::by_rule(&project, &record, subject, options.json.json));
+    let learned = &options.learned;
+    let ruling = subject
+        .map(|subject| decide::by_rule(&project, &mut index, &record, subject, learned, options.json.json));
     let exit = match &ruling {
         // The rule says nothing about a kernel that was not judged.
         _ if verdict.exit() == Exit::Usage => Exit::Usage,
@@ -117,7 +126,7 @@ pub fn judged(options: &RunArgs, spec: RunSpec, more: impl Fn(&Record) -> Option
         None => verdict.exit(),
     };
     if options.json.json {
-        let run = RunReport::of(&project, &record, verdict);
+        let run = RunReport::of(&project, &index, &record, verdict);
         let notes = ruling.as_ref().map(|ruling| ruling.notes().to_vec()).unwrap_or_default();
         let decision = ruling.map(|ruling| ruling.as_report(&project, &record));
         return answer(exit, RunAnswer { run, measured, decision, notes });
@@ -165,8 +174,8 @@ fn judge(project: &Project, options: &RunArgs, spec: RunSpec) -> std::result::Re
     })
 }
 
-/// Returns the lines of the verdict. `more` stands between the verdict and the commands that decide it.
-fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: Vec<String>) -> Vec<String> {
+/// The verdict in one line: its word, the run, the figure and how the kernel compares with the incumbent.
+pub fn verdict_line(project: &Project, record: &Record, verdict: &Verdict) -> String {
     // What was not judged has no number.
     let number = match verdict.outcome {
         Outcome::NotJudged => String::new(),
@@ -190,22 +199,35 @@ fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: Vec<Stri
     if verdict.emulated && verdict.objective.is_some() {
         text += "  (emulated: its times say nothing about a GPU)";
     }
-    let mut lines = vec![String::new(), text];
+    text
+}
+
+/// Returns the lines of the verdict. `more` stands between the verdict and the commands that decide it.
+fn as_text(
+    project: &Project,
+    index: &RunIndex,
+    record: &Record,
+    verdict: &Verdict,
+    more: Vec<String>,
+) -> Vec<String> {
+    let mut lines = vec![String::new(), verdict_line(project, record, verdict)];
     let report = record.report();
     let failure = report.value("first_failure").filter(|_| verdict.outcome == Outcome::Fail);
     lines.extend(failure.map(|failure| format!("  {failure}")));
     lines.extend(verdict.slower_workloads().map(|slower| format!("  {slower}")));
     lines.extend(verdict.left_workloads().map(|left| format!("  {left}")));
     lines.extend(more);
-    lines.extend(beside_peers(project, record));
+    lines.extend(beside_peers(project, index, record));
     lines.extend(verdict.caveats.iter().map(|caveat| format!("  caveat: {caveat}")));
-    let this = project.argument.clone() + &by_number(project, record);
+    let this = project.argument.clone() + &by_number(project, index, record);
     let discard = format!("`lab discard{this} -m TEXT` puts the incumbent back");
     match verdict.outcome {
         Outcome::Pass if verdict.unmeasured().is_some() => {
             lines.push(format!("  so it cannot be kept; {discard}"));
         }
-        Outcome::Pass if let Some(kept) = kept_already(project, record) => lines.push(format!("  {kept}")),
+        Outcome::Pass if let Some(kept) = kept_already(project, index, record) => {
+            lines.push(format!("  {kept}"));
+        }
         Outcome::Pass => {
             let is_refused =
                 lab_core::decide::read_rules(project).is_ok_and(|rules| !rules.changed.is_empty());
@@ -227,9 +249,9 @@ fn as_text(project: &Project, record: &Record, verdict: &Verdict, more: Vec<Stri
 }
 
 /// That an earlier keep holds the bytes of this run, so that there is nothing to decide.
-fn kept_already(project: &Project, record: &Record) -> Option<String> {
-    let (repo, index) = (Repo::open(project).ok()?, RunIndex::open(project));
-    let snapshot = snapshot(&repo, project, &index, &inputs::read(project), Some(record)).ok()?;
+pub fn kept_already(project: &Project, index: &RunIndex, record: &Record) -> Option<String> {
+    let repo = Repo::open(project).ok()?;
+    let snapshot = snapshot(&repo, project, index, &inputs::read(project), Some(record)).ok()?;
     allowed(&snapshot)
         .keep
         .err()
@@ -238,32 +260,27 @@ fn kept_already(project: &Project, record: &Record) -> Option<String> {
 }
 
 /// The lines about the peers: of the run, else of an earlier run of the same bytes, else of the incumbent.
-fn beside_peers(project: &Project, record: &Record) -> Vec<String> {
+fn beside_peers(project: &Project, index: &RunIndex, record: &Record) -> Vec<String> {
     if !record.peers.is_empty() {
         return peer_lines::lines(&record.peers);
     }
-    let (start, device, index) = (&record.start, record.device.as_deref(), RunIndex::open(project));
-    let known = last_peers::of(project, &index, &start.fingerprint, device);
+    let (start, device) = (&record.start, record.device.as_deref());
+    let known = last_peers::of(project, index, &start.fingerprint, device);
     if let Some(text) = known.as_ref().and_then(peer_lines::last) {
         return vec![format!("  {text}")];
     }
     let of_incumbent = Repo::open(project)
         .ok()
-        .and_then(|repo| last_peers::of_incumbent(&repo, project, &index, &record.inputs, device));
+        .and_then(|repo| last_peers::of_incumbent(&repo, project, index, &record.inputs, device));
     let text = of_incumbent.as_ref().and_then(peer_lines::last);
     text.map(|text| format!("  the incumbent: {text}")).into_iter().collect()
 }
 
 /// Returns ` --run N` if a newer run judged the same bytes, because an open screen judges each save too. Without it a
 /// decision would be about the newer run.
-fn by_number(project: &Project, record: &Record) -> String {
+fn by_number(project: &Project, index: &RunIndex, record: &Record) -> String {
     let start = &record.start;
     let newer = |b: &RunSummary| b.judges(project) && b.id > start.id && b.fingerprint == start.fingerprint;
-    // Runs are numbered one after the other: usually there is no newer one.
-    if !RunStore::new(&project.lab_dir).folder(RunId(start.id.0.saturating_add(1))).exists() {
-        return String::new();
-    }
-    let index = RunIndex::open(project);
     let is_newer = index.newest().take_while(|b| b.id > start.id).any(newer);
     if is_newer { format!(" --run {}", start.id) } else { String::new() }
 }

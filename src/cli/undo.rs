@@ -22,7 +22,7 @@ pub struct UndoArgs {
 
 /// What `lab undo` prints with `--json`.
 #[derive(Serialize)]
-struct UndoAnswer {
+pub struct UndoAnswer {
     /// The run, which is undecided again.
     run: RunId,
     kernel: String,
@@ -38,6 +38,25 @@ struct UndoneReport {
     description: String,
 }
 
+impl UndoAnswer {
+    pub fn of(project: &Project, undone: &Undone) -> UndoAnswer {
+        let Undone { run, status, description, commit, notes } = undone.clone();
+        let undone = UndoneReport { status, commit, description };
+        UndoAnswer { run, kernel: project.kernel_name.clone(), undone, notes }
+    }
+}
+
+/// An undo in one line.
+pub fn undone_line(project: &Project, undone: &Undone) -> String {
+    let Undone { run, status, description, commit, .. } = undone;
+    format!(
+        "run {run} of {} is undecided again: {} {} '{description}' is undone",
+        project.kernel_name,
+        status.word(),
+        short(commit)
+    )
+}
+
 pub fn main(options: &UndoArgs) -> Result<ExitCode> {
     let project = open(options.kernel.kernel.as_deref())?;
     // Told before it counts as done: an undo of which nobody was told must not be followed by a second one.
@@ -48,17 +67,10 @@ pub fn main(options: &UndoArgs) -> Result<ExitCode> {
 }
 
 fn tell(project: &Project, undone: &Undone, json: bool) {
-    let Undone { run, status, description, commit, notes } = undone.clone();
     if json {
-        let (kernel, undone) = (project.kernel_name.clone(), UndoneReport { status, commit, description });
-        answer(Exit::Passed, UndoAnswer { run, kernel, undone, notes });
+        answer(Exit::Passed, UndoAnswer::of(project, undone));
         return;
     }
-    say(&format!(
-        "run {run} of {} is undecided again: {} {} '{description}' is undone",
-        project.kernel_name,
-        status.word(),
-        short(&commit)
-    ));
-    notes.iter().for_each(|note| say(&format!("  {note}")));
+    say(&undone_line(project, undone));
+    undone.notes.iter().for_each(|note| say(&format!("  {note}")));
 }

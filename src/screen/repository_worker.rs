@@ -174,9 +174,9 @@ impl RepositoryThread {
                 RepositoryReply::Undoable(undoable.map_err(|refusal| refusal.to_string()))
             }
             RepositoryRequest::Undo(run) => RepositoryReply::Undone(self.undo(run)),
-            RepositoryRequest::Describe { commit, description } => {
-                RepositoryReply::Described(decide::describe(project, &commit, &description))
-            }
+            RepositoryRequest::Describe { commit, description } => RepositoryReply::Described(
+                decide::describe(project, &commit, &decide::Changes::of_description(&description)),
+            ),
             RepositoryRequest::Restore(commit) => {
                 RepositoryReply::Restored(self.restore(commit).map_err(in_one_line))
             }

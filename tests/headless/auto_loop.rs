@@ -135,7 +135,11 @@ fn a_command_that_gives_nothing_ends_the_loop_with_the_reason() {
         auto(&lab, "--give-up 3", line).is(4).says(said);
         incumbent_is_back(&lab);
     }
-    let line = format!("{} auto --kernel '{}' -- true || exit 5", env!("CARGO_BIN_EXE_lab"), lab.path("kernel.cu").display());
+    let line = format!(
+        "{} auto --kernel '{}' -- true || exit 5",
+        env!("CARGO_BIN_EXE_lab"),
+        lab.path("kernel.cu").display()
+    );
     auto(&lab, "--give-up 1", &line).is(4).says("exit code 5");
     assert!(state(&lab)["last_turn"]["output"][0].as_str().unwrap().contains("works on kernel.cu already"));
     let mut missing = lab.lab_command("auto --back-off 0.001 --give-up 2 -- no-such-editor");
@@ -291,7 +295,8 @@ fn patches_are_applied_in_order_and_one_that_does_not_apply_is_named_and_skipped
     assert_eq!(lab.git("log -1 --format=%s"), "4-quick\n");
     incumbent_is_back(&lab);
     // A patch of git's own, which changes another file too.
-    let git = patch("// quicker").replace("the first\n", "the first\n // quick\n").replace("-1 +1,2", "-1,2 +1,3");
+    let git =
+        patch("// quicker").replace("the first\n", "the first\n // quick\n").replace("-1 +1,2", "-1,2 +1,3");
     let other = "diff --git a/notes.txt b/notes.txt\nnew file mode 100644\n--- /dev/null\n+++ b/notes.txt\n@@ -0,0 +1 @@\n+x\n";
     lab.write("../patches/5-git.patch", format!("diff --git a/kernel.cu b/kernel.cu\n{git}{other}"));
     lab.lab("auto --patches ../patches").is(0).says("turn 9: kept run 3").says("ignored: changed notes.txt");

@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 /// A small WaveGRU whose kernel is right, committed; on the cpu device. Its cache is its own: another test's runs would change what
 /// a save uses again.
-fn wavegru() -> Lab {
+pub fn wavegru() -> Lab {
     let mut lab = Lab::empty();
     lab.use_own_cache();
     lab.copy_problem("harness/judge/tests/kernels/wavegru", "");
@@ -17,7 +17,7 @@ fn wavegru() -> Lab {
 }
 
 #[track_caller]
-fn edit(lab: &Lab, from: &str, to: &str) {
+pub fn edit(lab: &Lab, from: &str, to: &str) {
     let before = lab.git("show HEAD:kernel.cu");
     assert!(before.contains(from), "the kernel has no '{from}' any more");
     lab.write("kernel.cu", before.replace(from, to));
@@ -25,7 +25,7 @@ fn edit(lab: &Lab, from: &str, to: &str) {
 
 /// A condition that is true for the runs that are in the pool now. Without a screen nobody renews the pool, so the next
 /// save uses them again.
-fn is_in_the_pool(lab: &Lab) -> String {
+pub fn is_in_the_pool(lab: &Lab) -> String {
     let mut known = Vec::new();
     for model in fs::read_dir(lab.cache().join("wavegru-runs")).unwrap() {
         for shelf in ["fresh", "used"] {

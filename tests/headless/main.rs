@@ -33,6 +33,8 @@ mod interrupted_builds;
 mod json;
 mod lab;
 mod line_endings;
+mod mcp;
+mod mcp_wire;
 mod measure;
 mod names;
 mod new;

@@ -61,6 +61,53 @@ fn no_tested_and_wrong_trailers() {
 }
 
 #[test]
+fn a_hypothesis_and_a_lesson_go_into_commit_record_and_note_and_may_be_given_later() {
+    let lab = Lab::new();
+    lab.write("kernel.cu", "// better\n");
+    lab.lab("run").is(0);
+    lab.lab("keep -m x --no-tested --lesson ' '").is(64).says("it has no text");
+    lab.lab("keep -m 'two rows' --no-tested --hypothesis 'fewer barriers' --lesson 'they cost most'").is(0);
+    let text = "two rows\n\nHypothesis: fewer barriers\nLesson: they cost most\n";
+    assert_eq!(lab.git("log -1 --format=%B").trim_end(), text.trim_end());
+    let note = |lab: &Lab, commit: &str| lab.git(&format!("notes --ref=lab show {commit}"));
+    assert!(note(&lab, "HEAD").contains("they cost most"));
+
+    lab.write("kernel.cu", "// worse\n");
+    lab.lab("run").is(0);
+    lab.lab("discard -m worse --no-tested --hypothesis 'wider loads'").is(0);
+    lab.lab("describe 2").is(64);
+    lab.lab("describe 2 --lesson 'registers\u{1b}[2J spill'")
+        .is(0)
+        .says("Lesson of ")
+        .says("'registers spill'");
+    // It replaces the lesson and leaves the hypothesis, the description and the row.
+    let answer = lab.lab("describe 2 --json --lesson 'the registers spill'").is(0).json();
+    assert_eq!(answer["trailers"][0]["value"], "the registers spill");
+    assert_eq!((&answer["before"], &answer["row"]["description"]), (&"worse".into(), &"worse".into()));
+    let log = lab.lab("log --json").is(0).json();
+    let found = log["experiments"][1]["trailers"].as_array().unwrap();
+    let found: Vec<_> = found.iter().map(|t| format!("{}: {}", t["key"], t["value"])).collect();
+    assert_eq!(found, [r#""Hypothesis": "wider loads""#, r#""Lesson": "the registers spill""#]);
+    assert!(note(&lab, "refs/lab/discarded/2").contains("the registers spill"));
+    assert_eq!(
+        lab.git("log -1 --format=%B refs/lab/discarded/2").trim_end(),
+        "worse\n\nHypothesis: wider loads"
+    );
+
+    // By rule; without a decision there is nothing that could carry them.
+    crate::auto::in_turns(&lab, 1.05, "faster");
+    lab.write("kernel.cu", "// quick\n");
+    lab.lab("run --lesson x").is(64).says("--hypothesis and --lesson belong to a decision");
+    lab.lab("run --decide -m quick --hypothesis 'less work'").is(10);
+    assert!(lab.git("log -1 --format=%B").contains("Hypothesis: less work\n"));
+
+    // A row alone has no place for a lesson.
+    std::fs::remove_dir_all(lab.path(".lab")).unwrap();
+    lab.git("update-ref -d refs/notes/lab");
+    lab.lab("describe HEAD --lesson x").is(1).says("has neither a record nor a git note here");
+}
+
+#[test]
 fn a_hook_that_adds_a_trailer_of_its_own_gets_along() {
     let lab = Lab::new();
     lab.script(".git/hooks/commit-msg", "git interpret-trailers --in-place --trailer 'Change-Id: I1' \"$1\"");

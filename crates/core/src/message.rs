@@ -12,6 +12,10 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", from = "String")]
 pub enum TrailerKey {
+    /// What the change was expected to do, and why.
+    Hypothesis,
+    /// What the result teaches for later attempts.
+    Lesson,
     /// A requirement that shaped the attempt.
     Constraint,
     /// An alternative that was considered, and why it was not taken.
@@ -34,7 +38,9 @@ pub enum TrailerKey {
 
 impl TrailerKey {
     /// Every key but [`TrailerKey::Other`], in the order in which a dialog asks for them.
-    pub const KNOWN: [TrailerKey; 8] = [
+    pub const KNOWN: [TrailerKey; 10] = [
+        TrailerKey::Hypothesis,
+        TrailerKey::Lesson,
         TrailerKey::Constraint,
         TrailerKey::Rejected,
         TrailerKey::Confidence,
@@ -48,6 +54,8 @@ impl TrailerKey {
     /// The key as git writes it.
     pub fn word(&self) -> &str {
         match self {
+            TrailerKey::Hypothesis => "Hypothesis",
+            TrailerKey::Lesson => "Lesson",
             TrailerKey::Constraint => "Constraint",
             TrailerKey::Rejected => "Rejected",
             TrailerKey::Confidence => "Confidence",
@@ -193,6 +201,17 @@ impl Message {
         }
         text
     }
+}
+
+/// Returns the last value of a key; `None` if there is none.
+pub fn last_value<'t>(trailers: &'t [Trailer], key: &TrailerKey) -> Option<&'t str> {
+    trailers.iter().rev().find(|(known, _)| known == key).map(|(_, value)| value.as_str())
+}
+
+/// Returns a typed text if a trailer can hold it. The error says that there is no text.
+pub fn value(typed: &str) -> Result<String, String> {
+    let value = clean(typed);
+    if value.is_empty() { Err("it has no text".to_owned()) } else { Ok(value) }
 }
 
 /// Reads a trailer that was typed as `Key: value`. The error says what is wrong with it.

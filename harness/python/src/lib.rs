@@ -21,6 +21,15 @@ pub const FILES: &[PackageFile] = include!(concat!(env!("OUT_DIR"), "/files.rs")
 /// The module that is a worker: `python -m lab_harness.worker`.
 pub const WORKER: &str = "lab_harness.worker";
 
+/// The files that a harness of the user's own imports. The others are the worker of a Python kernel and its parent on standby; they
+/// import from these.
+pub fn harness_files() -> impl Iterator<Item = &'static PackageFile> {
+    const MODULES: [&str; 4] = ["__init__.py", "compare.py", "report.py", "turns.py"];
+    FILES
+        .iter()
+        .filter(|(path, _)| path.strip_prefix("lab_harness/").is_some_and(|module| MODULES.contains(&module)))
+}
+
 /// Writes the package into this folder, which exists. Returns the error with the path of the file that it concerns.
 ///
 /// ```
@@ -75,6 +84,20 @@ mod tests {
         let written = below(folder.path());
         assert!(written.len() >= 4 && written.iter().any(|(name, _)| name.ends_with("report.py")));
         assert_eq!(written, below(own));
+    }
+
+    #[test]
+    fn a_harness_imports_nothing_that_it_does_not_get() {
+        let harness: Vec<&PackageFile> = harness_files().collect();
+        assert_eq!(harness.len(), 4);
+        let has = |module: &str| harness.iter().any(|(path, _)| *path == format!("lab_harness/{module}.py"));
+        for (path, text) in &harness {
+            let imported = text.lines().filter_map(|line| line.trim().strip_prefix("from ."));
+            for line in imported {
+                let names = line.trim_start_matches(" import ").split(',').map(str::trim);
+                names.for_each(|name| assert!(has(name), "{path} imports {name}"));
+            }
+        }
     }
 
     #[test]

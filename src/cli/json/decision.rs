@@ -98,9 +98,9 @@ pub struct DecisionAnswer {
 
 impl DecisionAnswer {
     /// The answer of a command that decided. Reads the record.
-    pub fn of(project: &Project, decided: &Decided) -> Self {
+    pub fn of(project: &Project, index: &RunIndex, decided: &Decided) -> Self {
         let record = decided.run.and_then(|id| RunStore::new(&project.lab_dir).read(id).ok());
-        let report = |record: &Record| Some(RunReport::of(project, record, record.verdict.as_ref()?));
+        let report = |record: &Record| Some(RunReport::of(project, index, record, record.verdict.as_ref()?));
         DecisionAnswer {
             run: record.as_ref().and_then(report),
             decision: DecisionReport::of(decided, record.as_ref()),
@@ -123,6 +123,21 @@ impl DecisionReport {
             row: decided.row.clone(),
             held_out: record.and_then(|r| r.held_out.as_ref()).map(HeldOutReport::from),
         }
+    }
+
+    /// The decision that a record holds; `None` if the run is undecided.
+    pub fn recorded(record: &Record) -> Option<Self> {
+        let decision = record.decision.as_ref()?;
+        Some(DecisionReport {
+            status: decision.status.word(),
+            why: None,
+            commit: decision.commit.clone(),
+            description: Some(decision.description.clone()),
+            trailers: trailers(&decision.trailers),
+            decided: Some(decision.decided.to_string()),
+            row: decision.row.clone(),
+            held_out: record.held_out.as_ref().map(HeldOutReport::from),
+        })
     }
 
     /// The run is left to the user.

@@ -112,7 +112,7 @@ struct GateReport {
 
 impl RunReport {
     /// The report of a run that has ended. Reads its run.log.
-    pub fn of(project: &Project, record: &Record, verdict: &Verdict) -> Self {
+    pub fn of(project: &Project, index: &RunIndex, record: &Record, verdict: &Verdict) -> Self {
         let report = record.report();
         let start = &record.start;
         let records = RunStore::new(&project.lab_dir);
@@ -120,8 +120,7 @@ impl RunReport {
         let config = &project.config;
         let measure = verdict.objective;
         let figure = verdict.figure(&config.objective);
-        let last =
-            last_peers::of(project, &RunIndex::open(project), &start.fingerprint, record.device.as_deref());
+        let last = last_peers::of(project, index, &start.fingerprint, record.device.as_deref());
         let is_count = |n: &f64| n.fract() == 0.0 && (0.0..1e15).contains(n);
         let resource = |key| report.number(key).filter(is_count).map(|n| n as u64);
         RunReport {

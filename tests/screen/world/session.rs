@@ -177,7 +177,8 @@ impl World {
     pub(super) fn describe(&mut self, commit: &str, description: String) {
         let experiment = self.history.iter_mut().rev().find(|e| e.row.commit == commit).unwrap();
         let before = std::mem::replace(&mut experiment.row.description, description);
-        let described = Described { row: experiment.row.clone(), before, notes: Vec::new() };
+        let described =
+            Described { row: experiment.row.clone(), before, trailers: Vec::new(), notes: Vec::new() };
         self.answers.push_back(Event::Repository(RepositoryReply::Described(Ok(described))));
     }
 

@@ -201,7 +201,7 @@ impl Judged<'_> {
             project.files().create_dir_all(&tree)?;
             let mut command = spec.external(project, line, &tree, None);
             let package = tree.join("python");
-            python_package::write(&project.files(), &package)?;
+            python_package::write_for_harness(&project.files(), &package)?;
             command.env("PYTHONPATH", python_package::search_path(&package));
             return process::start(command, Stdio::null());
         }

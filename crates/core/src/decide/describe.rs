@@ -1,5 +1,5 @@
-//! Describe: gives an experiment another description, in its record, in its git note, and then in its line of
-//! results.tsv. The commit keeps its message: other commits are built on it.
+//! Describe: gives an experiment another description or other trailers, in its record and its git note. Its line of
+//! results.tsv gets the description. The commit keeps its message: other commits are built on it.
 
 use super::carry_out::carry_out;
 use super::intent::{Asked, Intent, What};
@@ -7,6 +7,7 @@ use super::step::{RowChange, Step};
 use super::{Locked, Refusal, begin, no};
 use crate::history;
 use crate::history::names::{holds, resolve_name};
+use crate::message::{Message, Trailer};
 use crate::project::Project;
 use crate::repo::{self, Notes};
 use crate::run::RunId;
@@ -17,6 +18,33 @@ use anyhow::Result;
 use std::collections::HashSet;
 use std::result::Result as StdResult;
 
+/// What a describe is to change.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Changes<'a> {
+    /// `None` leaves the description as it is.
+    pub description: Option<&'a str>,
+    /// Each replaces the trailers of its key. The others stay.
+    pub trailers: &'a [Trailer],
+}
+
+impl<'a> Changes<'a> {
+    /// Another description alone.
+    pub fn of_description(description: &'a str) -> Self {
+        Changes { description: Some(description), trailers: &[] }
+    }
+
+    /// Changes a record that has a decision.
+    fn apply(&self, record: &mut Record) {
+        let Some(decision) = &mut record.decision else { return };
+        if let Some(description) = self.description {
+            decision.description = description.to_owned();
+            decision.row.iter_mut().for_each(|row| row.description = description.to_owned());
+        }
+        decision.trailers.retain(|(known, _)| !self.trailers.iter().any(|(key, _)| key == known));
+        decision.trailers.extend(self.trailers.iter().cloned());
+    }
+}
+
 /// What a describe did.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Described {
@@ -24,27 +52,44 @@ pub struct Described {
     pub row: Row,
     /// The description before.
     pub before: String,
+    /// The trailers that were given.
+    pub trailers: Vec<Trailer>,
     /// What the user should know besides.
     pub notes: Vec<String>,
 }
 
-/// Gives the experiment that `commit` holds another description. `commit` is a prefix of an id, another name that git
-/// knows, or the number of a discarded run.
-pub fn describe(project: &Project, commit: &str, description: &str) -> StdResult<Described, Refusal> {
-    let description = sanitise::words(description);
-    let text = format!("{commit} {description}");
+/// Gives the experiment that `commit` holds another description or other trailers. `commit` is a prefix of an id, another name
+/// that git knows, or the number of a discarded run.
+pub fn describe(project: &Project, commit: &str, changes: &Changes) -> StdResult<Described, Refusal> {
+    let description = changes.description.map(sanitise::words);
+    let message = Message::new(description.as_deref().unwrap_or_default(), changes.trailers.iter().cloned());
+    let text = format!("{commit} {}", message.render());
     let asked = Asked { what: What::Describe, kernel: "", text: &text };
     let locked = begin(project, &asked)?;
-    if description.is_empty() {
+    if description.as_ref().is_some_and(String::is_empty) {
         return no("say in a few words what was tried (`-m TEXT`)");
     }
-    let experiment = find(project, &locked, commit)?;
-    let Experiment { row, run, emulated, .. } = experiment;
-    let intent = plan(project, &locked, &asked, run, &row, emulated, &description)?;
-    let nothing = "the description was not changed";
+    if description.is_none() && message.trailers().is_empty() {
+        return no(
+            "say what is to change: a description (`-m TEXT`), `--hypothesis TEXT` or `--lesson TEXT`",
+        );
+    }
+    let changes = Changes { description: description.as_deref(), trailers: message.trailers() };
+    let Experiment { row, run, emulated, .. } = find(project, &locked, commit)?;
+    let intent = plan(project, &locked, &asked, run, &row, emulated, &changes)?;
+    // A row has no place for trailers.
+    if !changes.trailers.is_empty() && !intent.steps.iter().any(|step| matches!(step, Step::Note { .. })) {
+        return no(format!(
+            "the experiment of {} has neither a record nor a git note here, and its row holds no trailers: `lab fetch` \
+             brings the records of other clones",
+            row.commit
+        ));
+    }
+    let nothing = "the experiment was not changed";
     let notes = carry_out(project, &locked, intent, nothing)?.close(project, &locked)?;
     let before = row.description.clone();
-    Ok(Described { row: Row { description, ..row }, before, notes })
+    let row = Row { description: changes.description.unwrap_or(&before).to_owned(), ..row };
+    Ok(Described { row, before, trailers: changes.trailers.to_vec(), notes })
 }
 
 /// The newest experiment that a commit holds.
@@ -79,33 +124,29 @@ pub(super) fn plan(
     run: Option<RunId>,
     row: &Row,
     emulated: bool,
-    description: &str,
+    changes: &Changes,
 ) -> Result<Intent> {
-    let set = |record: &mut Record| {
-        if let Some(decision) = &mut record.decision {
-            decision.description = description.to_owned();
-            decision.row.iter_mut().for_each(|row| row.description = description.to_owned());
-        }
-    };
     let mut intent = Intent::new(asked, project, &format!("of {}", row.commit));
     let note = |text| Step::Note { commit: row.commit.clone(), run, text };
     match run {
         Some(id) => {
             let mut record = locked.lock.store.read(id)?;
-            set(&mut record);
+            changes.apply(&mut record);
             let (decision, undone) = (record.decision.map(Box::new), record.undone);
             intent.steps.extend([Step::Decision { run: id, decision, undone }, note(None)]);
         }
         None => {
             let text = Notes::of(&locked.repo).note(&row.commit).and_then(|text| {
                 let mut record: Record = serde_json::from_str(&text).ok()?;
-                set(&mut record);
+                changes.apply(&mut record);
                 serde_json::to_string_pretty(&record).ok()
             });
             intent.steps.extend(text.map(|text| note(Some(text))));
         }
     }
-    let change = RowChange::Describe { description: description.to_owned() };
-    intent.steps.push(Step::Row { emulated, row: row.clone(), change });
+    if let Some(description) = changes.description {
+        let change = RowChange::Describe { description: description.to_owned() };
+        intent.steps.push(Step::Row { emulated, row: row.clone(), change });
+    }
     Ok(intent)
 }

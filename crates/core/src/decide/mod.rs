@@ -25,7 +25,7 @@ mod steps;
 mod undo;
 
 pub use by_rule::{Ruling, by_rule, with_tested};
-pub use describe::{Described, describe};
+pub use describe::{Changes, Described, describe};
 pub use discard::discard;
 pub use finish::append_missing;
 pub use keep::keep;

@@ -1,6 +1,7 @@
 //! Goes on with what a lab that was killed began, and says so.
 
 use super::carry_out::{close, unfinished, withdraw};
+use super::describe::Changes;
 use super::intent::{self, Asked, Intent, OlderIntent, Unfinished, What};
 use super::step::Step;
 use super::steps::{self, Came, Failure};
@@ -171,7 +172,8 @@ fn plan_older(
     Ok(match older {
         OlderIntent::Describe { run, row, emulated, description } => {
             let asked = Asked { what: What::Describe, kernel: "", text: description };
-            Ok(describe::plan(project, locked, &asked, *run, row, *emulated, description)?)
+            let changes = Changes::of_description(description);
+            Ok(describe::plan(project, locked, &asked, *run, row, *emulated, &changes)?)
         }
         OlderIntent::Rules { head, subject, emulated } => {
             let asked = Asked { what: What::Rules, kernel: &project.kernel_name, text: subject };

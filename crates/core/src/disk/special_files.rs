@@ -6,9 +6,12 @@ use lab_system::root::read_anywhere;
 use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
 
-/// Folders of git's own folder whose files git opens by name. The loose objects are among those of `objects`: their folders are
-/// listed and no file is looked at, which takes about a millisecond for some thousand objects.
-const FOLDERS: [&str; 4] = ["info", "refs", "logs", "objects"];
+/// Folders of git's own folder whose files git opens by name.
+const FOLDERS: [&str; 3] = ["info", "refs", "logs"];
+
+/// The folder of git's objects. The loose ones are in 256 folders, which are listed; no file is looked at. That takes one to three
+/// milliseconds.
+const OBJECTS: &str = "objects";
 
 /// Most folders within each other: a link may lead back to a folder above it.
 const DEEPEST: usize = 32;
@@ -17,12 +20,15 @@ const DEEPEST: usize = 32;
 const POINTER_LIMIT: u64 = 64 << 10;
 
 /// Refuses the repository that `from` lies in, if git would wait for one of its files. Without a repository there is nothing
-/// to refuse.
-pub fn refuse_in_repository(from: &Path) -> Result<()> {
+/// to refuse. In a folder that `is_trusted` the objects are left out: each command would list their folders again, and what is
+/// trusted may stop the lab in other ways too.
+pub fn refuse_in_repository(from: &Path, is_trusted: impl Fn(&Path) -> bool) -> Result<()> {
     let Some(root) = from.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok()) else {
         return Ok(());
     };
-    let found = git_folders(&root.join(".git")).iter().find_map(|folder| in_git_folder(folder));
+    let looked_at = FOLDERS.into_iter().chain((!is_trusted(root)).then_some(OBJECTS));
+    let looked_at: Vec<&str> = looked_at.collect();
+    let found = git_folders(&root.join(".git")).iter().find_map(|folder| in_git_folder(folder, &looked_at));
     match found.or_else(|| Some(root.join(".git")).filter(|path| is_special(path))) {
         Some(path) => bail!(
             "{} is a pipe or a device, and git would wait for what it says: remove it",
@@ -50,9 +56,9 @@ fn git_folders(dot_git: &Path) -> Vec<PathBuf> {
     own.into_iter().chain(shared).collect()
 }
 
-fn in_git_folder(folder: &Path) -> Option<PathBuf> {
+fn in_git_folder(folder: &Path, below_it: &[&str]) -> Option<PathBuf> {
     let own = entries(folder).find_map(|entry| special(&entry));
-    own.or_else(|| FOLDERS.iter().find_map(|name| below(&folder.join(name), DEEPEST)))
+    own.or_else(|| below_it.iter().find_map(|name| below(&folder.join(name), DEEPEST)))
 }
 
 fn below(folder: &Path, depth: usize) -> Option<PathBuf> {

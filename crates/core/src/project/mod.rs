@@ -8,6 +8,7 @@ pub mod python;
 mod python_request;
 pub mod screen_lock;
 pub mod trust;
+mod trust_mark;
 mod work_tree;
 
 pub use work_tree::{cannot_open, work_tree};
@@ -15,7 +16,7 @@ pub use work_tree::{cannot_open, work_tree};
 use crate::config::{Config, Harness};
 use crate::project::kernel_file::{FolderKernel, NAMES, sources_in};
 use crate::project::python::Interpreter;
-use crate::project::trust::TrustMark;
+use crate::project::trust_mark::TrustMark;
 use crate::text::shell::quote;
 use anyhow::{Context, Result, anyhow, bail};
 use lab_protocol::Language;

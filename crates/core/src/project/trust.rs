@@ -3,25 +3,16 @@
 //!
 //! With the built-in harness trust is not needed for CUDA C++, as long as Linux can confine the kernel's process. In a trusted folder kernels may
 //! run without a sandbox too, peers in Python run (elsewhere a measurement leaves them out), and the compiler may read paths outside the repository that lab.toml names.
-//!
-//! Trust is a file in the user's state folder, named by a hash of the real folder of lab.toml, its name and its content as it was
-//! read; where there is no lab.toml, of the repository's path. The same text in another clone needs trust of its own, because its
-//! command starts another script. That also holds for a lab.toml that is a link: what it leads to is in another folder.
-
-#![allow(clippy::disallowed_methods, reason = "the state folder is the user's own")]
 
 pub use super::python_request::{PeersRequest, PythonRequest};
+pub use super::trust_mark::{STATE_DIR, TrustMark, state_folder};
 
 use super::python_request::interpreter_in_words;
 use crate::config::{self, Config, Harness};
 use crate::project::python;
 use crate::project::{Project, compile_paths};
-use anyhow::{Context, Result, bail};
-use etcetera::{AppStrategy, AppStrategyArgs};
+use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
-
-/// Environment variable that overrides the state folder, for tests. An absolute path.
-pub const STATE_DIR: &str = "LAB_STATE_DIR";
 
 /// Whether a run may start.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,31 +45,6 @@ pub struct TrustRequest {
 
 /// Most sources that a request lists.
 const LISTED: usize = 20;
-
-/// The name of the file that stands for the trust in a folder and in its lab.toml with one content.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TrustMark(String);
-
-impl TrustMark {
-    /// The mark of a lab.toml with this content. `folder` is its real folder.
-    pub fn of_config(folder: &Path, content: &[u8]) -> TrustMark {
-        let mut hash = blake3::Hasher::new();
-        let path = folder.join(config::FILE);
-        hash.update(path.as_os_str().as_encoded_bytes()).update(b"\0").update(content);
-        TrustMark(hash.finalize().to_hex().to_string())
-    }
-
-    /// The mark of a repository without a lab.toml. `root` is its real folder.
-    pub fn of_folder(root: &Path) -> TrustMark {
-        let mut hash = blake3::Hasher::new();
-        hash.update(b"folder\0").update(root.as_os_str().as_encoded_bytes());
-        TrustMark(hash.finalize().to_hex().to_string())
-    }
-
-    fn is_granted(&self) -> Result<bool> {
-        Ok(folder()?.join(&self.0).exists())
-    }
-}
 
 /// A line of what the user is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -297,40 +263,12 @@ pub fn grant(request: &TrustRequest) -> Result<()> {
             bail!("{} changed just now: look at {what} again", file.display());
         }
     }
-    remember(&request.mark, &request.place)
+    request.mark.grant(&request.place)
 }
 
 /// Trusts a lab.toml that the lab has just written with this content. `folder` is its real folder.
 pub fn grant_written(folder: &Path, content: &str) -> Result<()> {
-    remember(&TrustMark::of_config(folder, content.as_bytes()), &folder.join(config::FILE))
-}
-
-fn remember(mark: &TrustMark, place: &Path) -> Result<()> {
-    let folder = folder()?;
-    std::fs::create_dir_all(&folder)
-        .and_then(|()| std::fs::write(folder.join(&mark.0), format!("{}\n", place.display())))
-        .with_context(|| format!("cannot remember the trust in {}", folder.display()))
-}
-
-fn folder() -> Result<PathBuf> {
-    Ok(state_folder()?.join("trusted"))
-}
-
-/// The folder for what the lab remembers of this user.
-pub fn state_folder() -> Result<PathBuf> {
-    if let Some(given) = std::env::var_os(STATE_DIR) {
-        let given = PathBuf::from(given);
-        // A relative one would be a folder of whatever repository the command runs in.
-        if !given.is_absolute() {
-            bail!("{STATE_DIR} is {}: give it an absolute path", given.display());
-        }
-        return Ok(given);
-    }
-    let names =
-        AppStrategyArgs { top_level_domain: String::new(), author: String::new(), app_name: "lab".into() };
-    let folders = etcetera::app_strategy::Xdg::new(names)
-        .with_context(|| format!("no home folder is known: set HOME or {STATE_DIR}"))?;
-    Ok(folders.state_dir().unwrap_or_else(|| folders.data_dir()))
+    TrustMark::of_config(folder, content.as_bytes()).grant(&folder.join(config::FILE))
 }
 
 #[cfg(test)]
@@ -399,16 +337,5 @@ mod tests {
         let wanted = "A measurement also runs the peers in these Python files, with your rights:\n    k/peer.py\n    \
                       k/t\\u{202e}.py\nThe interpreter is python3 on your PATH:\n    /usr/bin/python3\n";
         assert!(text.contains(wanted), "{text}");
-    }
-
-    #[test]
-    fn the_mark_is_of_the_folder_and_the_content() {
-        let mark = TrustMark::of_config(Path::new("/a"), b"x");
-        assert_ne!(mark, TrustMark::of_config(Path::new("/b"), b"x"));
-        assert_ne!(mark, TrustMark::of_config(Path::new("/a"), b"y"));
-        assert_ne!(TrustMark::of_folder(Path::new("/a")), TrustMark::of_config(Path::new("/a"), b""));
-        // As earlier versions named it.
-        let earlier = blake3::hash(b"/a/lab.toml\0x").to_hex().to_string();
-        assert_eq!(mark, TrustMark(earlier));
     }
 }

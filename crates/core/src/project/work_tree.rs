@@ -1,7 +1,7 @@
 //! Finds the git work tree that a folder lies in, and says why a repository cannot be opened. Everything else that calls
 //! git is in [`crate::repo`], which needs a project first.
 
-use super::LAB_DIR;
+use super::{LAB_DIR, trust_mark};
 use crate::disk::special_files;
 use crate::text::sanitise;
 use crate::text::shell::quote;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// Returns the canonical path of the work tree that `from` lies in. The error says what to do: there is no repository,
 /// another user owns it, it is bare, or its `.lab` is not the lab's own.
 pub fn work_tree(from: &Path) -> Result<PathBuf> {
-    special_files::refuse_in_repository(from)?;
+    special_files::refuse_in_repository(from, trust_mark::is_granted_before_opening)?;
     let repo = match Repository::discover(from) {
         Ok(repo) => repo,
         Err(error) if error.code() == ErrorCode::NotFound => bail!(

@@ -212,7 +212,7 @@ impl<'a> Announced<'a> {
             }
             let file = Some(incumbent.join(&project.kernel_name)).filter(|file| file.is_file());
             let mut command = spec.external(project, line, &folder, file.as_deref());
-            match python_package::write(self.store.files(), &folder.join(PYTHON)) {
+            match python_package::write_for_harness(self.store.files(), &folder.join(PYTHON)) {
                 Ok(()) => command.env("PYTHONPATH", python_package::search_path(&folder.join(PYTHON))),
                 Err(error) => {
                     self.caveat(format!("the harness did not get the Python package lab_harness: {error}"));

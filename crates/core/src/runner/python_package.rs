@@ -1,16 +1,30 @@
 //! The Python package `lab_harness` for a harness of the user's own: a copy in the run's folder, on the search path of
 //! Python. So `from lab_harness import report` works without an installation, and fits this version of `lab`.
 
-use lab_python::{FILES, First};
+use lab_python::{FILES, First, PackageFile, harness_files};
 use lab_system::root::Root;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Writes the package into this new folder below the root.
+/// Writes what a harness imports into this new folder below the root. Each run has a copy of its own, so no more is written than
+/// that.
+pub fn write_for_harness(files: &Root, folder: &Path) -> io::Result<()> {
+    write_each(files, folder, harness_files())
+}
+
+/// Writes the whole package into this new folder below the root.
 pub fn write(files: &Root, folder: &Path) -> io::Result<()> {
+    write_each(files, folder, FILES.iter())
+}
+
+fn write_each<'f>(
+    files: &Root,
+    folder: &Path,
+    package: impl Iterator<Item = &'f PackageFile>,
+) -> io::Result<()> {
     let mut made = None;
-    for (name, text) in FILES {
+    for (name, text) in package {
         let path = folder.join(name);
         // The files of a folder stand one after the other.
         let parent = path.parent().map(Path::to_owned);

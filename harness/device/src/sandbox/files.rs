@@ -70,21 +70,21 @@ fn grants(policy: Policy, files: &FileAccess) -> Vec<(PathBuf, BitFlags<AccessFs
     grant(&files.execute, execute);
     grant(&files.write, make);
     match policy {
-        Policy::CpuKernel => grant(&folders::library_folders(), read),
+        Policy::CpuKernel => grant(&folders::library_folders(files), read),
         Policy::CpuTool => {
-            grant(&folders::library_folders(), read);
+            grant(&folders::library_folders(files), read);
             // A sanitizer reads the map of its own memory.
             grant(&paths(&["/proc/self"]), read);
         }
         Policy::Compiler => {
-            grant(&folders::system_folders(), execute);
+            grant(&folders::system_folders(files), execute);
             let machine = ["/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu", "/dev/urandom"];
             grant(&paths(&machine), read);
             grant(&paths(&["/dev/null"]), write);
         }
         Policy::GpuKernel => {
-            grant(&folders::system_folders(), read);
-            grant(&folders::library_folders(), read);
+            grant(&folders::system_folders(files), read);
+            grant(&folders::library_folders(files), read);
             let machine = ["/proc", "/sys", "/etc", "/opt", "/run/nvidia-persistenced"];
             grant(&paths(&machine), read);
             // The driver names its threads, and shares memory by files.

@@ -1,5 +1,6 @@
 //! Which folders belong to the system, to a compiler, and to the sources that a kernel may include.
 
+use super::FileAccess;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -38,10 +39,10 @@ const SYSTEM: [&str; 16] = [
     "/gnu/store",
 ];
 
-/// Files and folders in which the loader finds a module's libraries.
-pub fn library_folders() -> Vec<PathBuf> {
+/// Files and folders in which the loader finds a module's libraries, for a process with these files of its own.
+pub(super) fn library_folders(own: &FileAccess) -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = LIBRARIES.iter().map(PathBuf::from).collect();
-    folders.extend(loader_path());
+    folders.extend(loader_path(own));
     // The library of a compiler that is not the system's lies beside it.
     let compiler = std::env::var_os("CXX").filter(|name| !name.is_empty());
     let names = compiler.map_or_else(|| vec!["g++".into(), "clang++".into()], |name| vec![name]);
@@ -55,11 +56,11 @@ pub fn library_folders() -> Vec<PathBuf> {
     folders
 }
 
-/// Files and folders that every compiler may read, and start programs from.
-pub fn system_folders() -> Vec<PathBuf> {
+/// Files and folders that every compiler may read, and start programs from. `own` are the files of this one alone.
+pub(super) fn system_folders(own: &FileAccess) -> Vec<PathBuf> {
     let files = ["/usr/x86_64-linux-gnu", "/usr/aarch64-linux-gnu", "/etc/alternatives", "/etc/ld.so.cache"];
     let more = ["/etc/ld.so.conf", "/etc/ld.so.conf.d"];
-    SYSTEM.iter().chain(&files).chain(&more).map(PathBuf::from).chain(loader_path()).collect()
+    SYSTEM.iter().chain(&files).chain(&more).map(PathBuf::from).chain(loader_path(own)).collect()
 }
 
 /// The folders of the toolchain to which a program belongs: those beside its own folder, as in `PREFIX/bin/g++`. Never the
@@ -97,11 +98,19 @@ pub fn gpu_devices() -> Vec<PathBuf> {
     found.chain(["/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"].map(PathBuf::from)).collect()
 }
 
-/// The folders of `LD_LIBRARY_PATH`, without those that hold the home folder.
-fn loader_path() -> Vec<PathBuf> {
+/// The folders of `LD_LIBRARY_PATH`.
+fn loader_path(own: &FileAccess) -> Vec<PathBuf> {
     let path = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
-    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-    std::env::split_paths(&path).filter(|folder| folder.is_absolute() && !home.starts_with(folder)).collect()
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let apart: Vec<&PathBuf> = own.read.iter().chain(&own.write).chain(&home).collect();
+    searched(&path, &apart)
+}
+
+/// The folders of a search path, without those that hold one of the paths `apart`: beside a process's own folder lie those of others,
+/// as the copies of a reference lie beside those of a kernel. An own folder itself is granted without the path.
+fn searched(path: &OsStr, apart: &[&PathBuf]) -> Vec<PathBuf> {
+    let holds_one = |folder: &PathBuf| apart.iter().any(|path| path.starts_with(folder));
+    std::env::split_paths(path).filter(|folder| folder.is_absolute() && !holds_one(folder)).collect()
 }
 
 /// The real path of a program, as the shell finds it.
@@ -121,4 +130,18 @@ fn prefix(program: &Path) -> Option<PathBuf> {
     let bin = program.parent().filter(|folder| folder.ends_with("bin"))?;
     let prefix = bin.parent()?;
     (prefix != Path::new("/") && prefix != Path::new("/usr")).then(|| prefix.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_path_gives_no_folder_that_holds_an_own_one() {
+        let apart = ["/home/me", "/build/cache/lab/worker-1"].map(PathBuf::from);
+        let searched = |path: &str| searched(path.as_ref(), &apart.iter().collect::<Vec<_>>());
+        assert!(searched("/:/home:/home/me:/build:/build/cache:lib:").is_empty());
+        let others = ["/usr/local/cuda/lib64", "/home/me/lib", "/build/cachet"];
+        assert_eq!(searched(&others.join(":")), others.map(PathBuf::from));
+    }
 }

@@ -22,7 +22,7 @@ mod limits;
 mod system_calls;
 
 pub use descriptors::keep_descriptors;
-pub use folders::{include_entries, library_folders, system_folders, toolchain_folders};
+pub use folders::{include_entries, toolchain_folders};
 pub use limits::{MACHINE_MEMORY, MemoryLimit, limit_worker};
 
 use serde::{Deserialize, Serialize};

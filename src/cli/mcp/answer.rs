@@ -1,0 +1,169 @@
+//! What a tool answers: one object, of which a model reads `summary` and `next` first.
+
+use super::limits;
+use lab_protocol::text::{escape_invisible, is_visible};
+use rmcp::model::{CallToolResult, ContentBlock};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// The keys that stand first in every answer, in this order.
+const FIRST: [&str; 2] = ["summary", "next"];
+
+/// The result of a tool call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    value: Map<String, Value>,
+    /// The tool did not do what it was asked for.
+    pub is_error: bool,
+}
+
+impl Answer {
+    /// `rest` serializes to an object.
+    pub fn new(summary: &str, next: &str, rest: impl Serialize) -> Answer {
+        let mut value = match serde_json::to_value(rest) {
+            Ok(Value::Object(value)) => value,
+            _ => Map::new(),
+        };
+        value.insert("summary".to_owned(), summary.into());
+        value.insert("next".to_owned(), next.into());
+        Answer { value, is_error: false }
+    }
+
+    /// The tool refused or failed; `why` ends with what to do where that is known.
+    pub fn error(why: &str, next: &str) -> Answer {
+        Answer { is_error: true, ..Answer::new(why, next, Map::new()) }
+    }
+
+    /// Adds a key.
+    #[must_use]
+    pub fn with(mut self, key: &str, value: impl Serialize) -> Answer {
+        self.value.insert(key.to_owned(), serde_json::to_value(value).unwrap_or(Value::Null));
+        self
+    }
+
+    /// Adds the keys of `rest`, which serializes to an object. They replace none.
+    #[must_use]
+    pub fn with_all(mut self, rest: impl Serialize) -> Answer {
+        if let Ok(Value::Object(rest)) = serde_json::to_value(rest) {
+            for (key, value) in rest {
+                self.value.entry(key).or_insert(value);
+            }
+        }
+        self
+    }
+
+    #[cfg(test)]
+    pub fn summary(&self) -> &str {
+        self.value["summary"].as_str().unwrap_or_default()
+    }
+
+    /// The answer for a client: clean, within [`limits::ANSWER`] bytes. The text is the same object, for a client that does not
+    /// pass structured content on.
+    pub fn into_result(self) -> CallToolResult {
+        let mut value = Value::Object(self.value);
+        clean(&mut value);
+        limits::fit(&mut value, limits::ANSWER);
+        let text = ContentBlock::text(to_text(&value));
+        let mut result = CallToolResult::structured(value);
+        result.content = vec![text];
+        result.is_error = Some(self.is_error);
+        result
+    }
+}
+
+/// Makes characters that a terminal does not show visible, in every string. Line breaks and tabs stay.
+fn clean(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if text.chars().any(|c| !is_visible(c) && !matches!(c, '\n' | '\t')) {
+                *text = text.split('\n').map(escape_invisible).collect::<Vec<_>>().join("\n");
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(clean),
+        Value::Object(values) => {
+            let named = std::mem::take(values).into_iter().map(|(key, mut value)| {
+                clean(&mut value);
+                (escape_invisible(&key).into_owned(), value)
+            });
+            *values = named.collect();
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Any message as JSON in one line of ASCII control-free text. An object's `summary` and `next` stand first.
+pub fn to_text(value: &Value) -> String {
+    let mut text = String::new();
+    write(&mut text, value);
+    text
+}
+
+fn write(out: &mut String, value: &Value) {
+    match value {
+        Value::Object(values) => {
+            let first = FIRST.iter().filter_map(|key| values.get_key_value(*key));
+            let rest = values.iter().filter(|(key, _)| !FIRST.contains(&key.as_str()));
+            out.push('{');
+            for (at, (key, value)) in first.chain(rest).enumerate() {
+                if at > 0 {
+                    out.push(',');
+                }
+                write_string(out, key);
+                out.push(':');
+                write(out, value);
+            }
+            out.push('}');
+        }
+        Value::Array(values) => {
+            out.push('[');
+            for (at, value) in values.iter().enumerate() {
+                if at > 0 {
+                    out.push(',');
+                }
+                write(out, value);
+            }
+            out.push(']');
+        }
+        Value::String(text) => write_string(out, text),
+        Value::Null | Value::Bool(_) | Value::Number(_) => *out += &value.to_string(),
+    }
+}
+
+/// A string in quotes. Each character that a terminal does not show is written as `\uXXXX`, which a program reads as that
+/// character.
+fn write_string(out: &mut String, text: &str) {
+    let quoted = Value::from(text).to_string();
+    if quoted.chars().all(is_visible) {
+        *out += &quoted;
+        return;
+    }
+    for c in quoted.chars() {
+        if is_visible(c) {
+            out.push(c);
+        } else {
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| *out += &format!("\\u{unit:04x}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_summary_stands_first_and_text_is_clean() {
+        let rest = json!({ "a": "\x1b[2J\u{202e}x\n\ty", "b": { "next": 1, "a": 2 } });
+        let result = Answer::new("done", "go on", rest).into_result();
+        let value = result.structured_content.unwrap();
+        assert_eq!(value["a"], "\\u{1b}[2J\\u{202e}x\n\ty");
+        let text = to_text(&value);
+        assert!(text.starts_with(r#"{"summary":"done","next":"go on","a":"#), "{text}");
+        assert!(text.ends_with(r#""b":{"next":1,"a":2}}"#), "{text}");
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
+        let odd = json!("\u{1b}\u{e0041}\u{7f}");
+        assert!(to_text(&odd).chars().all(is_visible));
+        assert_eq!(serde_json::from_str::<Value>(&to_text(&odd)).unwrap(), odd);
+    }
+}

@@ -1,0 +1,182 @@
+//! The tools that only read: the history, one experiment, and its diff.
+
+use super::answer::Answer;
+use super::limits::DIFF;
+use super::tools::{ExperimentArguments, HistoryArguments};
+use super::work;
+use crate::cli::json::decision::DecisionReport;
+use crate::cli::json::experiment::ExperimentReport;
+use crate::cli::log;
+use anyhow::{Result, bail, ensure};
+use lab_core::history::Listing;
+use lab_core::project::Project;
+use lab_core::repo::{self, Present, Repo, text_diff};
+use lab_core::run::RunId;
+use lab_core::run::experiment::{Experiment, Status};
+use lab_core::run::record::Record;
+use lab_core::status;
+use lab_core::store::{RunIndex, RunStore};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Most experiments that one call lists.
+pub const MOST: usize = 50;
+
+const USUAL: usize = 20;
+
+/// Unchanged lines around each change of a diff.
+const AROUND: u32 = 3;
+
+#[derive(Serialize)]
+struct HistoryReport {
+    head: String,
+    kernel: String,
+    undecided_run: Option<u64>,
+    /// How many experiments of the kernel there are, by their status.
+    counts: BTreeMap<&'static str, usize>,
+    /// The last experiment that was kept.
+    incumbent: Option<ExperimentReport>,
+    /// Newest first.
+    experiments: Vec<ExperimentReport>,
+    /// Experiments that are older than those listed.
+    older: usize,
+    problems: Vec<String>,
+}
+
+/// Lists experiments of the kernel, newest first.
+pub fn history(project: &Project, arguments: &HistoryArguments) -> Result<Answer> {
+    let wanted = arguments.status.as_deref().map(str::parse::<Status>).transpose();
+    let wanted = match wanted {
+        Ok(wanted) => wanted,
+        Err(why) => bail!("`status` is {why}"),
+    };
+    let limit = arguments.limit.unwrap_or(USUAL).min(MOST);
+    let mut index = RunIndex::open(project);
+    let repo = Repo::open(project)?;
+    let listing = Listing::read(&repo, project, &mut index);
+    let status = status::look(&repo, project, &index)?;
+    let present = Present::of(&repo, listing.without_record(&index))?;
+    let ours = |e: &Experiment| e.kernel.is_none() || e.is_about(&project.kernel_name);
+    let report = |e: &Experiment| log::as_json(&repo, project, &present, e);
+    let (mut counts, mut incumbent, mut experiments) = (BTreeMap::new(), None, Vec::new());
+    let mut matching = 0;
+    for experiment in listing.experiments(&index).rev().filter(ours) {
+        *counts.entry(experiment.row.status.word()).or_default() += 1;
+        if incumbent.is_none() && experiment.row.status == Status::Keep {
+            incumbent = Some(report(&experiment));
+        }
+        if wanted.is_none_or(|wanted| wanted == experiment.row.status) {
+            matching += 1;
+            if matching > arguments.offset && experiments.len() < limit {
+                experiments.push(report(&experiment));
+            }
+        }
+    }
+    let older = matching - matching.min(arguments.offset + experiments.len());
+    let undecided_run = log::undecided(&status);
+    let counted: Vec<String> =
+        counts.iter().map(|(word, count): (&&str, &usize)| format!("{count} {word}")).collect();
+    let counted = if counted.is_empty() { "no experiment yet".to_owned() } else { counted.join(", ") };
+    let mut summary = format!("{} at {}: {counted}", project.kernel_name, status.head.label());
+    if let Some(run) = undecided_run {
+        summary += &format!("; run {run} is undecided");
+    }
+    let next = match (undecided_run, older) {
+        (Some(run), _) => {
+            format!("Decide run {run} with keep or discard, or edit the kernel and call judge.")
+        }
+        (None, 0) => {
+            "Edit the kernel and call judge. `experiment` shows one in detail, with its diff.".to_owned()
+        }
+        (None, older) => format!(
+            "Edit the kernel and call judge. {older} older experiments: call history with \"offset\": {}.",
+            arguments.offset + experiments.len()
+        ),
+    };
+    let problems = listing.problems.iter().take(5).cloned().collect();
+    let (head, kernel) = (status.head.label(), project.kernel_name.clone());
+    let report =
+        HistoryReport { head, kernel, undecided_run, counts, incumbent, experiments, older, problems };
+    Ok(Answer::new(&summary, &next, report))
+}
+
+/// One experiment, or one run that is undecided, with its diff.
+pub fn experiment(project: &Project, arguments: &ExperimentArguments) -> Result<Answer> {
+    match (&arguments.run, &arguments.commit) {
+        (Some(run), None) => of_run(project, &RunIndex::open(project), RunId(*run)),
+        (None, Some(commit)) => of_commit(project, commit),
+        _ => bail!("give either `run` or `commit`: `history` lists both"),
+    }
+}
+
+fn of_run(project: &Project, index: &RunIndex, run: RunId) -> Result<Answer> {
+    let record = RunStore::new(&project.lab_dir).read(run)?;
+    let about = of_kernel(project, &record);
+    let Some(verdict) = &record.verdict else {
+        let next = "Call experiment again later, or judge to judge the present bytes.";
+        return Ok(Answer::new(&format!("run {run} is in progress"), next, ()));
+    };
+    let answer =
+        work::judged(&about, index, &record, verdict).with("decision", DecisionReport::recorded(&record));
+    Ok(with_diff(answer, diff_of_run(&about, &record), &format!("lab://run/{run}/diff")))
+}
+
+fn of_commit(project: &Project, commit: &str) -> Result<Answer> {
+    ensure!(
+        commit.len() >= 4,
+        "'{commit}' is too short for a commit: give four characters of its id or more"
+    );
+    let mut index = RunIndex::open(project);
+    let repo = Repo::open(project)?;
+    let listing = Listing::read(&repo, project, &mut index);
+    let names = |e: &Experiment| {
+        let own = &e.row.commit;
+        own.starts_with(commit) || (own.len() >= 4 && commit.starts_with(own.as_str()))
+    };
+    let Some(found) = listing.experiments(&index).rev().find(names) else {
+        bail!("no experiment has the commit {commit}: `history` lists them")
+    };
+    if let Some(run) = found.run {
+        return of_run(project, &index, run);
+    }
+    let present = Present::of(&repo, listing.without_record(&index))?;
+    let summary = format!("{} {} '{}'", found.row.status.word(), found.row.commit, found.row.description);
+    let next = "Its record is not here: `lab fetch` fetches records of other clones. Edit the kernel and call judge.";
+    let answer = Answer::new(&summary, next, log::as_json(&repo, project, &present, &found));
+    Ok(with_diff(answer, repo::change(&repo, project, &found.row.commit, AROUND), "no resource"))
+}
+
+/// The change that a run made to the kernel: by its commit, or, while it is undecided, against the incumbent.
+pub fn diff_of_run(project: &Project, record: &Record) -> Result<String> {
+    let repo = Repo::open(project)?;
+    if let Some(commit) = record.decision.as_ref().and_then(|decision| decision.commit.as_ref()) {
+        return repo::change(&repo, project, commit, AROUND);
+    }
+    let judged = RunStore::new(&project.lab_dir).judged_kernel(record.start.id)?;
+    let old = match repo::incumbent(&repo, project)? {
+        Some(_) => repo::show(&repo, project, "HEAD")?,
+        None => String::new(),
+    };
+    text_diff(&old, &String::from_utf8_lossy(&judged), AROUND)
+}
+
+/// The project with the kernel that the record is about.
+pub fn of_kernel(project: &Project, record: &Record) -> Project {
+    let kernel = &record.start.kernel;
+    if *kernel == project.kernel_name {
+        return project.clone();
+    }
+    Project { kernel: project.root.join(kernel), kernel_name: kernel.clone(), ..project.clone() }
+}
+
+fn with_diff(answer: Answer, diff: Result<String>, resource: &str) -> Answer {
+    match diff {
+        Ok(diff) if diff.len() > DIFF => {
+            let answer = answer
+                .with("diff_is_cut", format!("the diff has {} bytes: {resource} has more of it", diff.len()));
+            answer.with("diff", diff)
+        }
+        Ok(diff) => answer.with("diff", diff),
+        Err(error) => answer.with("diff", None::<String>).with("diff_is_missing", format!("{error:#}")),
+    }
+}

@@ -1,0 +1,60 @@
+//! `lab mcp`: an MCP server over stdin and stdout. A client can do through it what a person can do with the keys, and no more.
+//!
+//! The protocol and its waiting run on the main thread. The lab's own work blocks, so it runs on the threads of [`jobs`].
+
+mod answer;
+mod history;
+mod jobs;
+mod limits;
+mod resources;
+mod server;
+mod tools;
+mod transport;
+mod work;
+
+use super::{KernelArg, here};
+use anyhow::{Context, Result};
+use clap::Args;
+use jobs::Jobs;
+use lab_system::lifetime;
+use rmcp::ServiceExt;
+use rmcp::service::ServerInitializeError;
+use server::Server;
+use std::process::ExitCode;
+use std::sync::Arc;
+use transport::Stdio;
+use work::Workplace;
+
+#[derive(Args, Debug)]
+pub struct McpArgs {
+    #[command(flatten)]
+    kernel: KernelArg,
+}
+
+/// Serves one client until it closes stdin or a signal comes. The runs that the client started end then, each with its record.
+pub fn main(options: &McpArgs) -> Result<ExitCode> {
+    let workplace = Workplace::new(here()?, options.kernel.kernel.clone());
+    let jobs = Arc::new(Jobs::start().context("cannot start the threads of the server")?);
+    let of_signals = Arc::clone(&jobs);
+    lifetime::on_signals(&lifetime::TERMINATION, move |_| of_signals.close())?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .context("cannot start the server's runtime")?;
+    let (stdio, output) = Stdio::open(Arc::clone(&jobs)).context("cannot read stdin")?;
+    let server = Server::new(workplace, Arc::clone(&jobs));
+    let served = runtime.block_on(async {
+        match server.serve(stdio).await {
+            Ok(running) => running.waiting().await.map(drop).map_err(anyhow::Error::from),
+            // A client that goes away before it has asked for anything.
+            Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    });
+    drop(runtime);
+    jobs.close();
+    // Runs write their records, and a decision takes its last steps.
+    jobs.join();
+    output.finish();
+    served.context("the MCP client broke the protocol").map(|()| ExitCode::SUCCESS)
+}

@@ -1,0 +1,119 @@
+//! The resources: logs, diffs, the ledger and the guide for agents, as text with a size limit.
+
+use super::history::{diff_of_run, of_kernel};
+use super::limits::{RESOURCE, head_and_tail};
+use anyhow::{Context, Result};
+use lab_core::ledger;
+use lab_core::project::Project;
+use lab_core::run::RunId;
+use lab_core::runner::follow::read_log;
+use lab_core::store::RunStore;
+use lab_core::text::sanitise;
+use rmcp::model::{Resource, ResourceTemplate};
+
+/// The page that `lab://agent-guide` is.
+const GUIDE: &str = include_str!("../../../docs/agents.md");
+
+/// Lines of a log that are read, the last ones.
+const LOG_LINES: usize = 200_000;
+
+/// What a URI names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Named {
+    Log(RunId),
+    Diff(RunId),
+    Ledger,
+    Guide,
+}
+
+/// Reads a URI; `None` if no resource has it.
+pub fn parse(uri: &str) -> Option<Named> {
+    match uri.strip_prefix("lab://")? {
+        "results.tsv" => Some(Named::Ledger),
+        "agent-guide" => Some(Named::Guide),
+        other => {
+            let (run, name) = other.strip_prefix("run/")?.split_once('/')?;
+            let run = RunId(Some(run).filter(|run| run.bytes().all(|b| b.is_ascii_digit()))?.parse().ok()?);
+            match name {
+                "run.log" => Some(Named::Log(run)),
+                "diff" => Some(Named::Diff(run)),
+                _ => None,
+            }
+        }
+    }
+}
+
+/// The resources that have one URI each.
+pub fn list() -> Vec<Resource> {
+    vec![
+        Resource::new("lab://results.tsv", "results.tsv")
+            .with_description("The ledger: one row for each experiment")
+            .with_mime_type("text/tab-separated-values"),
+        Resource::new("lab://agent-guide", "agent-guide")
+            .with_description("How an agent works with lab")
+            .with_mime_type("text/markdown"),
+    ]
+}
+
+/// The resources of a run.
+pub fn templates() -> Vec<ResourceTemplate> {
+    vec![
+        ResourceTemplate::new("lab://run/{run}/run.log", "run.log")
+            .with_description("What the harness printed, result lines and compiler messages among it")
+            .with_mime_type("text/plain"),
+        ResourceTemplate::new("lab://run/{run}/diff", "diff")
+            .with_description("What the run changed in the kernel, as a unified diff")
+            .with_mime_type("text/x-diff"),
+    ]
+}
+
+/// The text of a resource, clean, in at most [`RESOURCE`] bytes: its beginning and its end.
+pub fn read(open: impl FnOnce() -> Result<Project>, named: Named) -> Result<String> {
+    let lines = match named {
+        Named::Guide => GUIDE.lines().map(str::to_owned).collect(),
+        Named::Ledger => {
+            let text = ledger::read_text(&ledger::path(&open()?, false)).map_err(anyhow::Error::msg)?;
+            // A row's columns are parted by tabs, which a clean line has not.
+            let row = |line: &str| line.split('\t').map(sanitise::text).collect::<Vec<_>>().join("\t");
+            text.lines().map(row).collect()
+        }
+        Named::Log(run) => {
+            let project = open()?;
+            let store = RunStore::new(&project.lab_dir);
+            let record = store.read(run)?;
+            let log = store.open_log_of(run, record.verdict.as_ref());
+            let log = log.and_then(|log| read_log(log, LOG_LINES));
+            let log = log.with_context(|| format!("cannot read {}", store.log(run).display()))?;
+            log.into_iter().map(|line| line.text).collect::<Vec<_>>()
+        }
+        Named::Diff(run) => {
+            let project = open()?;
+            let record = RunStore::new(&project.lab_dir).read(run)?;
+            let diff = diff_of_run(&of_kernel(&project, &record), &record)?;
+            diff.lines().map(|line| sanitise::line(line.as_bytes())).collect()
+        }
+    };
+    Ok(head_and_tail(&lines, RESOURCE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_uri_names_a_resource_or_nothing() {
+        assert_eq!(parse("lab://run/42/run.log"), Some(Named::Log(RunId(42))));
+        assert_eq!(parse("lab://run/42/diff"), Some(Named::Diff(RunId(42))));
+        assert_eq!(parse("lab://results.tsv"), Some(Named::Ledger));
+        for uri in [
+            "lab://run/../run.log",
+            "lab://run/-1/diff",
+            "lab://run/1/../../x",
+            "file:///etc/passwd",
+            "lab://run/+1/diff",
+        ] {
+            assert_eq!(parse(uri), None, "{uri}");
+        }
+        assert!(list().iter().all(|resource| parse(&resource.uri).is_some()));
+    }
+}

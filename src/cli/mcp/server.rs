@@ -1,0 +1,384 @@
+//! The MCP server: takes calls, gives their work to the jobs, waits for the answers, tells progress.
+
+use super::answer::Answer;
+use super::history;
+use super::jobs::{Job, Jobs, Lane, Phase};
+use super::limits;
+use super::resources;
+use super::tools::{self, DecideArguments, JudgeArguments, MeasureArguments, WaitArguments};
+use super::work::{self, Workplace};
+use lab_core::run::Reason;
+use lab_core::runner::spec::RunSpec;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, ErrorData,
+    Implementation, JsonObject, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ProgressNotificationParam, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, ResourceContents, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler};
+use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::time::{Instant, MissedTickBehavior};
+
+/// Most calls at once.
+const MOST_CALLS: usize = 64;
+
+/// How often a client with a progress token is told how far its call is.
+const TELL_EVERY: Duration = Duration::from_secs(1);
+
+/// Most bytes of a progress message. Clients show about so many characters.
+const PROGRESS: usize = 200;
+
+const INSTRUCTIONS: &str = "lab judges a CUDA or Python kernel against an independent reference and against the incumbent, the kernel in \
+    HEAD. Edit the kernel's file, call judge, read `summary` and `next`, then keep or discard with a message, and go on. Decide every \
+    run before the next edit. Give a hypothesis and a lesson: the history keeps them. Figures come from lab's records only. A call \
+    that takes longer than 45 s answers with a job: call wait. lab://agent-guide explains more.";
+
+/// The server of one client.
+pub struct Server {
+    workplace: Workplace,
+    jobs: Arc<Jobs>,
+    calls: AtomicUsize,
+}
+
+/// A call that is being answered.
+struct Call<'a>(&'a AtomicUsize);
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Whose job a call waits for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Waits {
+    /// Its own: cancelling the call ends the job.
+    ForOwn,
+    /// An earlier call's: cancelling the call ends the wait alone.
+    ForOther,
+}
+
+impl Server {
+    pub fn new(workplace: Workplace, jobs: Arc<Jobs>) -> Server {
+        Server { workplace, jobs, calls: AtomicUsize::new(0) }
+    }
+
+    /// Counts a call. `None` where too many are being answered.
+    fn begin(&self) -> Option<Call<'_>> {
+        let call = self.calls.fetch_add(1, Ordering::Relaxed);
+        let counted = Call(&self.calls);
+        (call < MOST_CALLS).then_some(counted)
+    }
+
+    async fn call(
+        &self,
+        name: &str,
+        arguments: Option<JsonObject>,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Answer, ErrorData> {
+        let Some(_call) = self.begin() else {
+            let why = format!("{MOST_CALLS} calls are being answered already");
+            return Ok(Answer::error(&why, "Wait for their answers, then call again."));
+        };
+        let answer = match name {
+            "judge" => self.judge(arguments, context).await,
+            "measure" => self.measure(arguments, context).await,
+            "keep" => self.decide("keep", arguments, context).await,
+            "discard" => self.decide("discard", arguments, context).await,
+            "undo_or_restore" => {
+                let arguments = tools::read(name, arguments);
+                self.start(
+                    Lane::Decisions,
+                    "undo_or_restore",
+                    None,
+                    context,
+                    arguments,
+                    |workplace, arguments, job| {
+                        workplace.with(|project| work::undo_or_restore(project, arguments, job))
+                    },
+                )
+                .await
+            }
+            "history" => {
+                let arguments = tools::read(name, arguments);
+                self.start(Lane::Reads, "history", None, context, arguments, |workplace, arguments, _| {
+                    workplace.with(|project| history::history(project, &arguments))
+                })
+                .await
+            }
+            "experiment" => {
+                let arguments = tools::read(name, arguments);
+                self.start(Lane::Reads, "experiment", None, context, arguments, |workplace, arguments, _| {
+                    workplace.with(|project| history::experiment(project, &arguments))
+                })
+                .await
+            }
+            "wait" => match tools::read(name, arguments) {
+                Ok(arguments) => self.wait(&arguments, context).await,
+                Err(why) => wrong(&why),
+            },
+            other => {
+                let mut other = other.to_owned();
+                limits::cut(&mut other, PROGRESS);
+                let why = format!("there is no tool '{other}': tools/list names them");
+                return Err(ErrorData::new(ErrorCode::INVALID_PARAMS, why, None));
+            }
+        };
+        Ok(answer)
+    }
+
+    async fn judge(&self, arguments: Option<JsonObject>, context: &RequestContext<RoleServer>) -> Answer {
+        let read = tools::read::<JudgeArguments>("judge", arguments).and_then(|arguments| {
+            let spec = RunSpec { device: tools::device(arguments.device)?, ..RunSpec::new(Reason::Command) };
+            Ok((spec, arguments.max_s))
+        });
+        self.run("judge", read, context).await
+    }
+
+    async fn measure(&self, arguments: Option<JsonObject>, context: &RequestContext<RoleServer>) -> Answer {
+        let read = tools::read::<MeasureArguments>("measure", arguments).and_then(|arguments| {
+            let device = tools::device(arguments.device)?;
+            let spec = RunSpec { device, peers: !arguments.no_peers, ..RunSpec::new(Reason::Measure) };
+            Ok((spec, arguments.max_s))
+        });
+        self.run("measure", read, context).await
+    }
+
+    async fn run(
+        &self,
+        tool: &'static str,
+        read: Result<(RunSpec, Option<u64>), String>,
+        context: &RequestContext<RoleServer>,
+    ) -> Answer {
+        let max_s = read.as_ref().ok().and_then(|(_, max_s)| *max_s);
+        self.start(Lane::Runs, tool, max_s, context, read, |workplace, (spec, _), job| {
+            workplace.with(|project| work::judge(project, spec, job))
+        })
+        .await
+    }
+
+    async fn decide(
+        &self,
+        tool: &'static str,
+        arguments: Option<JsonObject>,
+        context: &RequestContext<RoleServer>,
+    ) -> Answer {
+        let read = tools::read::<DecideArguments>(tool, arguments);
+        let read = read.and_then(|arguments| match tool == "keep" && arguments.unjudged {
+            true => Err("`unjudged` is an argument of discard: a keep needs a verdict".to_owned()),
+            false => Ok(arguments),
+        });
+        let max_s = read.as_ref().ok().and_then(|arguments| arguments.max_s);
+        self.start(Lane::Decisions, tool, max_s, context, read, move |workplace, arguments, job| {
+            workplace.with(|project| match tool {
+                "keep" => work::keep(project, &arguments, job),
+                _ => work::discard(project, &arguments),
+            })
+        })
+        .await
+    }
+
+    /// Starts the job of a call and waits for it.
+    async fn start<A: Send + 'static>(
+        &self,
+        lane: Lane,
+        tool: &'static str,
+        max_s: Option<u64>,
+        context: &RequestContext<RoleServer>,
+        arguments: Result<A, String>,
+        work: impl FnOnce(&Workplace, A, &Job) -> Answer + Send + 'static,
+    ) -> Answer {
+        let arguments = match arguments {
+            Ok(arguments) => arguments,
+            Err(why) => return wrong(&why),
+        };
+        let workplace = self.workplace.clone();
+        match self.jobs.add(lane, tool, move |job| work(&workplace, arguments, job)) {
+            Ok(job) => self.follow(&job, max_s, Waits::ForOwn, context).await,
+            Err(error) => Answer::error(
+                &format!("{error:#}"),
+                "Call wait for a job of an earlier call, then call again.",
+            )
+            .with("open_jobs", self.jobs.open()),
+        }
+    }
+
+    async fn wait(&self, arguments: &WaitArguments, context: &RequestContext<RoleServer>) -> Answer {
+        let Some(job) = self.jobs.find(arguments.job) else {
+            let why = format!("there is no job {}, or its result is too old", arguments.job);
+            return Answer::error(&why, "Call history to see what was judged and decided.")
+                .with("open_jobs", self.jobs.open());
+        };
+        if arguments.end {
+            job.control.end();
+        }
+        self.follow(&job, arguments.max_s, Waits::ForOther, context).await
+    }
+
+    /// Waits for a job, and tells progress where the client gave a token. Answers with the result, or with the job where it takes
+    /// longer.
+    async fn follow(
+        &self,
+        job: &Job,
+        max_s: Option<u64>,
+        waits: Waits,
+        context: &RequestContext<RoleServer>,
+    ) -> Answer {
+        let token = context.meta.get_progress_token();
+        let end = Instant::now() + tools::wait(max_s);
+        let mut ticks = tokio::time::interval_at(Instant::now() + TELL_EVERY, TELL_EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                biased;
+                () = job.wait() => break,
+                () = context.ct.cancelled() => {
+                    if waits == Waits::ForOwn {
+                        job.control.end();
+                    }
+                    break;
+                }
+                // The answer may still reach a client that only closed its end.
+                () = self.jobs.closed() => break,
+                () = tokio::time::sleep_until(end) => break,
+                _ = ticks.tick(), if token.is_some() => {
+                    if let Some(token) = &token {
+                        let (message, seconds) = (progress(job), job.started.elapsed().as_secs_f64());
+                        let told = ProgressNotificationParam::new(token.clone(), seconds).with_message(message);
+                        // A client that is gone is noticed where messages are read.
+                        let _ = context.peer.notify_progress(told).await;
+                    }
+                }
+            }
+        }
+        let answer = job.answer().filter(|_| job.phase() == Phase::Ended);
+        answer.map_or_else(|| in_progress(job), |answer| answer.with("job", job.id))
+    }
+}
+
+/// An answer about wrong arguments.
+fn wrong(why: &str) -> Answer {
+    Answer::error(why, "Correct the arguments and call the tool again: tools/list has its schema.")
+}
+
+/// How far a job is, in one line.
+fn progress(job: &Job) -> String {
+    let (run, line) = job.progress();
+    let run = run.map(|run| format!("run {run}: ")).unwrap_or_default();
+    let mut text = if line.is_empty() { format!("{run}{}", job.phase().word()) } else { run + &line };
+    limits::cut(&mut text, PROGRESS);
+    text
+}
+
+/// The answer of a call whose job has not ended.
+fn in_progress(job: &Job) -> Answer {
+    let (run, line) = job.progress();
+    let seconds = job.started.elapsed().as_secs();
+    let summary = format!("{} goes on as job {}, since {seconds} s: {}", job.tool, job.id, progress(job));
+    let next = format!("Call wait with \"job\": {}. With \"end\": true it is ended.", job.id);
+    let rest = json!({
+        "job": job.id, "tool": job.tool, "state": job.phase().word(), "run": run, "seconds": seconds, "last_line": line
+    });
+    Answer::new(&summary, &next, rest)
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().build();
+        ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new("lab", env!("CARGO_PKG_VERSION")))
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(tools::all()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let answer = self.call(&request.name, request.arguments, &context).await?;
+        Ok(answer.into_result().into())
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Ok(ListResourcesResult::with_all_items(resources::list()))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let mut uri = request.uri;
+        let Some(named) = resources::parse(&uri) else {
+            limits::cut(&mut uri, PROGRESS);
+            let why = format!(
+                "there is no resource {uri}: lab://run/N/run.log, lab://run/N/diff, lab://results.tsv, lab://agent-guide"
+            );
+            return Err(ErrorData::resource_not_found(why, None));
+        };
+        let workplace = self.workplace.clone();
+        let (tell, told) = tokio::sync::oneshot::channel();
+        let job = self.jobs.add(Lane::Reads, "resource", move |_| {
+            let _ = tell.send(resources::read(|| workplace.open(), named));
+            Answer::new("read", "", ())
+        });
+        let failed = |why: String| ErrorData::new(ErrorCode::INTERNAL_ERROR, why, None);
+        let job = job.map_err(|error| failed(format!("{error:#}")))?;
+        tokio::select! {
+            () = job.wait() => {}
+            () = context.ct.cancelled() => job.control.end(),
+            () = self.jobs.closed() => {}
+        }
+        match told.await {
+            Ok(Ok(text)) => Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri)]).into()),
+            Ok(Err(error)) => Err(ErrorData::resource_not_found(format!("{error:#}"), None)),
+            Err(_) => Err(failed(format!("{uri} was not read: the server is ending"))),
+        }
+    }
+
+    /// Also gets requests of the protocol whose parameters are wrong.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let mut method = request.method;
+        limits::cut(&mut method, PROGRESS);
+        Err(match method.as_str() {
+            "tools/call" => {
+                let why = "the parameters of tools/call are wrong: `name` is a string, `arguments` an object";
+                ErrorData::new(ErrorCode::INVALID_PARAMS, why, None)
+            }
+            "resources/read" => ErrorData::new(
+                ErrorCode::INVALID_PARAMS,
+                "the parameters of resources/read are wrong: `uri` is a string",
+                None,
+            ),
+            _ => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None),
+        })
+    }
+}

@@ -1,0 +1,311 @@
+//! `lab mcp`, driven by the official client of the protocol: judge, decide, read, wait.
+
+use crate::auto::in_turns;
+use crate::lab::{Lab, patience, until};
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, CallToolResult, ClientJsonRpcMessage, ClientRequest, ErrorCode,
+    ProgressNotificationParam, ReadResourceRequestParams, ResourceContents, ServerJsonRpcMessage,
+};
+use rmcp::service::{NotificationContext, PeerRequestOptions, RunningService};
+use rmcp::transport::Transport;
+use rmcp::{ClientHandler, RoleClient, ServiceError, ServiceExt};
+use serde_json::{Value, json};
+use std::future::Future;
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::{Arc, Mutex};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+/// The server's pipes as the client's transport.
+struct Pipes {
+    messages: UnboundedReceiver<ServerJsonRpcMessage>,
+    stdin: Option<ChildStdin>,
+}
+
+impl Transport<RoleClient> for Pipes {
+    type Error = io::Error;
+
+    fn send(&mut self, item: ClientJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let line = serde_json::to_string(&item).unwrap() + "\n";
+        std::future::ready(self.stdin.as_mut().unwrap().write_all(line.as_bytes()))
+    }
+
+    async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
+        self.messages.recv().await
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.stdin = None;
+        Ok(())
+    }
+}
+
+/// Tells the test of the progress.
+struct Handler(UnboundedSender<ProgressNotificationParam>);
+
+impl ClientHandler for Handler {
+    fn on_progress(
+        &self,
+        params: ProgressNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) -> impl Future<Output = ()> + Send + '_ {
+        let _ = self.0.send(params);
+        std::future::ready(())
+    }
+}
+
+/// A client and its server.
+struct Client {
+    runtime: tokio::runtime::Runtime,
+    service: RunningService<RoleClient, Handler>,
+    progress: UnboundedReceiver<ProgressNotificationParam>,
+    server: Arc<Mutex<Child>>,
+}
+
+impl Client {
+    fn of(lab: &Lab) -> Client {
+        let mut command = lab.lab_command("mcp");
+        let mut server = command.stdin(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
+        let (tell, messages) = unbounded_channel();
+        let stdout = BufReader::new(server.stdout.take().unwrap());
+        std::thread::spawn(move || {
+            for line in stdout.lines().map_while(Result::ok) {
+                let message = serde_json::from_str(&line);
+                let _ = tell.send(message.unwrap_or_else(|error| panic!("no message ({error}): {line}")));
+            }
+        });
+        let pipes = Pipes { messages, stdin: server.stdin.take() };
+        let (told, progress) = unbounded_channel();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let began = async { tokio::time::timeout(patience(), Handler(told).serve(pipes)).await };
+        let service = runtime.block_on(began).expect("the server answers").unwrap();
+        Client { runtime, service, progress, server: Arc::new(Mutex::new(server)) }
+    }
+
+    /// Waits for an answer, not longer than the watchdog.
+    fn wait<T>(&self, answer: impl Future<Output = T>) -> T {
+        self.runtime.block_on(async { tokio::time::timeout(patience(), answer).await }).expect("an answer")
+    }
+
+    fn try_call(&self, tool: &'static str, arguments: Value) -> Result<CallToolResult, ServiceError> {
+        let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
+        self.wait(self.service.call_tool(CallToolRequestParams::new(tool).with_arguments(arguments)))
+    }
+
+    /// The structured answer of a call that did what it was asked for.
+    #[track_caller]
+    fn call(&self, tool: &'static str, arguments: Value) -> Value {
+        let result = self.try_call(tool, arguments).unwrap();
+        let value = result.structured_content.unwrap();
+        assert_eq!(result.is_error, Some(false), "{value:#}");
+        value
+    }
+
+    /// The summary and the advice of a call that was refused.
+    #[track_caller]
+    fn refused(&self, tool: &'static str, arguments: Value) -> String {
+        let result = self.try_call(tool, arguments).unwrap();
+        let value = result.structured_content.unwrap();
+        assert_eq!(result.is_error, Some(true), "{value:#}");
+        format!("{} | {}", value["summary"].as_str().unwrap(), value["next"].as_str().unwrap())
+    }
+
+    fn read(&self, uri: &str) -> String {
+        let result = self.wait(self.service.read_resource(ReadResourceRequestParams::new(uri))).unwrap();
+        match &result.contents[0] {
+            ResourceContents::TextResourceContents { text, .. } => text.clone(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Closes the connection and waits for the server's end.
+    fn close(mut self) -> i32 {
+        let closed =
+            self.runtime.block_on(async { tokio::time::timeout(patience(), self.service.close()).await });
+        closed.expect("the client closes").unwrap();
+        let mut server = self.server.lock().unwrap();
+        until("the server ends", || server.try_wait().unwrap().is_some());
+        server.wait().unwrap().code().unwrap()
+    }
+}
+
+#[test]
+fn an_agent_judges_decides_and_reads_the_history() {
+    let lab = Lab::new();
+    let client = Client::of(&lab);
+    let tools = client.wait(client.service.list_all_tools()).unwrap();
+    let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
+    assert_eq!(
+        names,
+        ["judge", "measure", "keep", "discard", "undo_or_restore", "history", "experiment", "wait"]
+    );
+
+    // A keep without a verdict is refused as on the command line.
+    assert!(client.refused("keep", json!({ "message": "x" })).contains("no run yet: `lab run` first"));
+    assert!(client.refused("undo_or_restore", json!({})).contains("nothing was decided"));
+
+    lab.write("kernel.cu", "// faster\n");
+    in_turns(&lab, 1.05, "faster");
+    let judged = client.call("judge", json!({}));
+    assert!(judged["summary"].as_str().unwrap().contains(" PASS  run 1 of kernel.cu"), "{judged:#}");
+    assert_eq!(judged["next"], "It is correct and faster: call keep with run 1.");
+    assert_eq!((&judged["outcome"], &judged["ratio"]["value"]), (&json!("pass"), &json!(1.05)));
+    let kept = client.call(
+        "keep",
+        json!({ "message": "faster tiles", "run": 1, "hypothesis": "wider loads", "lesson": "they help" }),
+    );
+    assert_eq!(kept["decision"]["commit"], json!(lab.head()));
+    assert_eq!(kept["summary"], json!(format!("keep run 1 of kernel.cu: {}", &lab.head()[..7])));
+    let message = lab.git("log -1 --format=%B");
+    assert!(message.starts_with("faster tiles\n"), "{message}");
+    assert!(
+        message.contains("Hypothesis: wider loads\n") && message.contains("Lesson: they help"),
+        "{message}"
+    );
+    assert!(message.contains("Tested: "), "{message}");
+
+    lab.write("kernel.cu", "// slower\n");
+    in_turns(&lab, 0.95, "slower");
+    let judged = client.call("judge", json!({}));
+    assert!(judged["next"].as_str().unwrap().contains("call discard with run 2"), "{judged:#}");
+    let undecided = client.call("history", json!({}));
+    assert_eq!((&undecided["undecided_run"], &undecided["counts"]["keep"]), (&json!(2), &json!(1)));
+    client.call("discard", json!({ "message": "slower tiles" }));
+    assert_eq!(lab.read("kernel.cu"), "// faster\n");
+
+    let history = client.call("history", json!({ "limit": 1 }));
+    assert_eq!(history["experiments"][0]["description"], "slower tiles");
+    assert_eq!(
+        (&history["older"], &history["incumbent"]["description"]),
+        (&json!(1), &json!("faster tiles"))
+    );
+    assert!(history["next"].as_str().unwrap().contains("\"offset\": 1"), "{history:#}");
+    let kept = client.call("history", json!({ "status": "keep" }));
+    assert_eq!(kept["experiments"].as_array().unwrap().len(), 1);
+
+    let experiment = client.call("experiment", json!({ "run": 2 }));
+    assert_eq!(experiment["decision"]["status"], "discard");
+    assert!(experiment["diff"].as_str().unwrap().contains("-// faster\n+// slower\n"), "{experiment:#}");
+    let same = client.call("experiment", json!({ "commit": history["experiments"][0]["commit"] }));
+    assert_eq!(same["diff"], experiment["diff"]);
+
+    assert!(client.read("lab://run/2/run.log").contains("speed: slower"));
+    assert!(client.read("lab://run/2/diff").contains("+// slower"));
+    assert!(client.read("lab://results.tsv").contains("\tslower tiles"));
+    assert!(client.read("lab://agent-guide").starts_with("# "));
+    let gone =
+        client.wait(client.service.read_resource(ReadResourceRequestParams::new("lab://run/9/run.log")));
+    assert!(gone.unwrap_err().to_string().contains("cannot read"));
+
+    let undone = client.call("undo_or_restore", json!({ "run": 2 }));
+    assert_eq!((&undone["run"], &undone["undone"]["status"]), (&json!(2), &json!("discard")));
+    assert_eq!(lab.read("kernel.cu"), "// slower\n");
+    let restored = client.call("undo_or_restore", json!({ "restore": "HEAD" }));
+    assert_eq!((&restored["changed"], lab.read("kernel.cu").as_str()), (&json!(true), "// faster\n"));
+    assert_eq!(client.close(), 0);
+}
+
+#[test]
+fn a_failed_judgement_is_a_result_and_a_refusal_is_an_error_of_the_tool() {
+    let lab = Lab::new();
+    let client = Client::of(&lab);
+    lab.write("kernel.cu", "// wrong\n");
+    lab.harness(
+        "echo 'kernel.cu:3:7: error: no'; echo 'first_failure: h0[3]'; echo 'correctness: fail'; exit 1",
+    );
+    let wrong = client.call("judge", json!({}));
+    assert_eq!((&wrong["outcome"], &wrong["correctness"]), (&json!("fail"), &json!("fail")));
+    assert_eq!(wrong["diagnostics"][0]["line"], 3);
+    assert!(wrong["next"].as_str().unwrap().starts_with("Mend the kernel"), "{wrong:#}");
+    assert!(client.refused("keep", json!({ "message": "wrong" })).contains("FAIL"));
+    lab.write("kernel.cu", "// newer\n");
+    let asks = client.refused("discard", json!({ "message": "wrong", "run": 1 }));
+    assert!(asks.contains("\"unjudged\": true"), "{asks}");
+    client.call("discard", json!({ "message": "wrong", "run": 1, "unjudged": true }));
+    assert_eq!(lab.read("kernel.cu"), "// the first\n");
+
+    // No tool takes a figure, or anything else that it does not know.
+    for (tool, arguments) in [
+        ("judge", json!({ "throughput_sps": 1e9 })),
+        ("keep", json!({ "message": "x", "ratio": 2 })),
+        ("keep", json!({ "message": "x", "unjudged": true })),
+        ("keep", json!({})),
+        ("discard", json!({ "message": 7 })),
+        ("discard", json!({ "message": "x".repeat(5000) })),
+        ("keep", json!({ "message": "x", "trailers": ["no key"] })),
+        ("history", json!({ "limit": -1 })),
+        ("history", json!({ "status": "best" })),
+        ("experiment", json!({})),
+        ("experiment", json!({ "run": 1, "commit": "abcd" })),
+        ("experiment", json!({ "commit": "a" })),
+        ("judge", json!({ "device": "quantum" })),
+        ("wait", json!({ "job": 10_000 })),
+        ("undo_or_restore", json!({ "restore": "no such thing" })),
+    ] {
+        client.refused(tool, arguments);
+    }
+    let unknown = client.try_call("rm", json!({})).unwrap_err();
+    assert!(
+        matches!(&unknown, ServiceError::McpError(error) if error.code == ErrorCode::INVALID_PARAMS),
+        "{unknown}"
+    );
+    // What an untrusted folder would run needs a person.
+    lab.write("lab.toml", lab.read("lab.toml").replace("harness.py", "other.py"));
+    lab.write("other.py", "touch was_run");
+    assert!(client.refused("judge", json!({})).contains("A person must run `lab trust`"));
+    assert!(!lab.path("was_run").exists());
+    assert_eq!(client.close(), 0);
+}
+
+/// The harness tells its process and then waits for the file `go`.
+pub fn waits(lab: &Lab) {
+    lab.harness(
+        "echo 'device: Test GPU'; echo 'stage: the test'; echo $$ > pid.new; mv pid.new pid\n\
+         while [ ! -e go ]; do sleep 0.01; done\n\
+         echo 'throughput_sps: 1000'; echo 'correctness: pass'",
+    );
+}
+
+#[test]
+fn what_takes_long_is_a_job_that_tells_its_progress_and_can_be_waited_for() {
+    let lab = Lab::new();
+    waits(&lab);
+    lab.write("kernel.cu", "// slow to judge\n");
+    let mut client = Client::of(&lab);
+    let begun = client.call("measure", json!({ "max_s": 0 }));
+    let job = begun["job"].clone();
+    assert!(begun["next"].as_str().unwrap().contains(&format!("Call wait with \"job\": {job}")), "{begun:#}");
+    let state = begun["state"].as_str().unwrap();
+    assert!(state == "queued" || state == "running", "{begun:#}");
+    // Reading goes on beside it.
+    client.call("history", json!({}));
+    // The official client sends a token with each request.
+    let params =
+        CallToolRequestParams::new("wait").with_arguments(json!({ "job": job }).as_object().unwrap().clone());
+    let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+    let waiting = client.service.send_cancellable_request(request, PeerRequestOptions::default());
+    let waiting = client.runtime.block_on(waiting).unwrap();
+    let told = client.runtime.block_on(async {
+        tokio::time::timeout(patience(), async {
+            loop {
+                let told = client.progress.recv().await.unwrap();
+                if told.message.as_ref().is_some_and(|message| message.contains("stage: the test")) {
+                    return told;
+                }
+            }
+        })
+        .await
+    });
+    assert!(told.unwrap().progress > 0.0);
+    // Cancelling the wait ends the wait alone.
+    client.runtime.block_on(waiting.cancel(Some("the test".into()))).unwrap();
+    assert_eq!(client.call("wait", json!({ "job": job, "max_s": 0 }))["state"], "running");
+    lab.write("go", "");
+    let ended = client.call("wait", json!({ "job": job }));
+    assert_eq!(
+        (&ended["outcome"], &ended["job"], &ended["reason"]),
+        (&json!("pass"), &job, &json!("measure"))
+    );
+    assert_eq!(client.call("wait", json!({ "job": job })), ended);
+    assert_eq!(client.close(), 0);
+}

@@ -1,0 +1,378 @@
+//! `lab mcp` by single lines: what is malformed, huge, concurrent or cancelled, a client that goes away, and the size of answers.
+
+use crate::held_out::{edit, is_in_the_pool, wavegru};
+use crate::lab::{Lab, patience, until};
+use crate::mcp::waits;
+use serde_json::{Value, json};
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+
+/// A server, and the lines that it writes.
+struct Wire {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<String>,
+    /// Answers that came before somebody asked for them.
+    early: Vec<Value>,
+    last: u64,
+}
+
+impl Wire {
+    /// A server before the handshake.
+    fn silent(lab: &Lab) -> Wire {
+        let mut child = lab.lab_command("mcp").stdin(Stdio::piped()).spawn().unwrap();
+        let (tell, lines) = channel();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        std::thread::spawn(move || out.lines().map_while(Result::ok).for_each(|line| drop(tell.send(line))));
+        Wire { stdin: child.stdin.take(), child, lines, early: Vec::new(), last: 0 }
+    }
+
+    fn of(lab: &Lab) -> Wire {
+        let mut wire = Wire::silent(lab);
+        let hello = json!({
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" }
+        });
+        let id = wire.ask("initialize", hello);
+        assert_eq!(wire.answer(id)["result"]["serverInfo"]["name"], "lab");
+        wire.line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        wire
+    }
+
+    fn line(&mut self, line: impl AsRef<[u8]>) {
+        let stdin = self.stdin.as_mut().unwrap();
+        stdin.write_all(line.as_ref()).unwrap();
+        stdin.write_all(b"\n").unwrap();
+    }
+
+    fn ask(&mut self, method: &str, params: Value) -> u64 {
+        self.last += 1;
+        let id = self.last;
+        self.line(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string());
+        id
+    }
+
+    fn tool(&mut self, name: &str, arguments: Value) -> u64 {
+        self.ask("tools/call", json!({ "name": name, "arguments": arguments }))
+    }
+
+    fn cancel(&mut self, id: u64) {
+        let params = json!({ "requestId": id, "reason": "the test" });
+        self.line(
+            json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params }).to_string(),
+        );
+    }
+
+    fn next(&mut self) -> (String, Value) {
+        let line = self.lines.recv_timeout(patience()).expect("a line of the server");
+        let value = serde_json::from_str(&line).unwrap();
+        (line, value)
+    }
+
+    fn answer(&mut self, id: impl Into<Value>) -> Value {
+        let id = id.into();
+        if let Some(at) = self.early.iter().position(|value| value["id"] == id) {
+            return self.early.remove(at);
+        }
+        loop {
+            let (_, value) = self.next();
+            if value["id"] == id && value.get("method").is_none() {
+                return value;
+            }
+            self.early.push(value);
+        }
+    }
+
+    /// The structured answer of a tool.
+    fn call(&mut self, name: &str, arguments: Value) -> Value {
+        let id = self.tool(name, arguments);
+        self.answer(id)["result"]["structuredContent"].clone()
+    }
+
+    /// The next answer, which is an error without an id.
+    #[track_caller]
+    fn error(&mut self) -> i64 {
+        let value = self.answer(Value::Null);
+        value["error"]["code"].as_i64().unwrap_or_else(|| panic!("{value}"))
+    }
+
+    /// Closes stdin and waits for the server's end.
+    fn close(mut self) -> i32 {
+        drop(self.stdin.take());
+        until("the server ends", || self.child.try_wait().unwrap().is_some());
+        self.child.wait().unwrap().code().unwrap()
+    }
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Waits for the harness of [`waits`], and returns its process.
+fn harness_process(lab: &Lab) -> String {
+    until("the harness runs", || lab.path("pid").exists());
+    let pid = lab.read("pid").trim().to_owned();
+    fs::remove_file(lab.path("pid")).unwrap();
+    pid
+}
+
+fn is_gone(pid: &str) -> bool {
+    // A zombie whose parent has not looked yet has ended too.
+    let state = fs::read_to_string(Path::new("/proc").join(pid).join("stat")).unwrap_or_default();
+    state.is_empty() || state.contains(") Z ")
+}
+
+#[test]
+fn malformed_lines_get_an_answer_and_end_nothing() {
+    let lab = Lab::new();
+    let mut wire = Wire::silent(&lab);
+    // Before the handshake too.
+    wire.line("no JSON");
+    assert_eq!(wire.error(), -32700);
+    wire.line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    drop(wire);
+    let mut wire = Wire::of(&lab);
+    for (line, code) in [
+        (&b"{"[..], -32700),
+        (b"\xff\xfe", -32700),
+        (b"[]", -32600),
+        (b"7", -32600),
+        (br#"{"id":null,"jsonrpc":"2.0"}"#, -32600),
+    ] {
+        wire.line(line);
+        assert_eq!(wire.error(), code, "{}", String::from_utf8_lossy(line));
+    }
+    wire.line(vec![b'x'; 5 << 20]);
+    assert_eq!(wire.error(), -32600);
+    wire.line(format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000)));
+    assert_eq!(wire.error(), -32700);
+    wire.line("");
+    for (method, params, code) in [
+        ("no/such", json!({}), -32601),
+        ("tools/call", json!({}), -32602),
+        ("tools/call", json!({ "name": 7 }), -32602),
+        ("tools/call", json!({ "name": "judge", "arguments": [] }), -32602),
+        ("tools/call", json!({ "name": "x".repeat(500_000) }), -32602),
+        ("resources/read", json!({}), -32602),
+        ("resources/read", json!({ "uri": "lab://run/1/../../../../etc/passwd" }), -32002),
+        ("prompts/list", json!({}), -32601),
+    ] {
+        let id = wire.ask(method, params);
+        let answer = wire.answer(id);
+        assert_eq!(answer["error"]["code"], json!(code), "{method}: {answer}");
+        assert!(answer.to_string().len() < 2_000, "{method}");
+    }
+    // A cancellation of nothing, an answer to nothing.
+    wire.cancel(9_999);
+    wire.line(r#"{"jsonrpc":"2.0","id":77,"result":{}}"#);
+    assert!(wire.call("history", json!({}))["summary"].as_str().unwrap().contains("no experiment yet"));
+    assert_eq!(wire.close(), 0);
+}
+
+#[test]
+fn many_calls_at_once_are_all_answered() {
+    let lab = Lab::new();
+    let mut wire = Wire::of(&lab);
+    let calls: Vec<u64> = (0..100).map(|_| wire.tool("history", json!({}))).collect();
+    let mut done = 0;
+    for id in calls {
+        let answer = wire.answer(id);
+        let result = &answer["result"];
+        let summary = result["structuredContent"]["summary"].as_str().unwrap();
+        match result["isError"].as_bool().unwrap() {
+            true => assert!(
+                summary.contains("jobs have not ended") || summary.contains("calls are being"),
+                "{summary}"
+            ),
+            false => done += 1,
+        }
+    }
+    assert!(done >= 16, "{done}");
+    // Judgements wait for one another; each has its own run, and nothing is judged in parallel.
+    lab.write("kernel.cu", "// one\n");
+    let calls: Vec<u64> = (0..4).map(|_| wire.tool("judge", json!({}))).collect();
+    let mut runs: Vec<Value> =
+        calls.into_iter().map(|id| wire.answer(id)["result"]["structuredContent"]["run"].clone()).collect();
+    runs.sort_by_key(Value::as_u64);
+    assert_eq!(runs, [1, 2, 3, 4]);
+    assert_eq!(wire.close(), 0);
+}
+
+#[test]
+fn a_cancelled_call_ends_its_run_wherever_it_is() {
+    let lab = Lab::new();
+    waits(&lab);
+    lab.write("kernel.cu", "// hangs\n");
+    let mut wire = Wire::of(&lab);
+    // Cancelled at once, in whatever stage.
+    let at_once = wire.tool("judge", json!({}));
+    wire.cancel(at_once);
+    // While another one runs, and while it is queued.
+    let running = wire.tool("judge", json!({}));
+    let queued = wire.tool("judge", json!({}));
+    let mut pid = harness_process(&lab);
+    wire.cancel(queued);
+    wire.cancel(running);
+    until("the harness is gone", || {
+        // The call that was cancelled at once may have reached its harness.
+        if lab.path("pid").exists() {
+            pid = harness_process(&lab);
+        }
+        is_gone(&pid)
+    });
+    // A job is ended by `wait`.
+    let begun = wire.call("judge", json!({ "max_s": 0 }));
+    let pid = harness_process(&lab);
+    let ended = wire.call("wait", json!({ "job": begun["job"], "end": true }));
+    assert_eq!(ended["outcome"], "void", "{ended:#}");
+    assert!(is_gone(&pid));
+    // What is cancelled gets no answer, and the server goes on.
+    lab.write("go", "");
+    let judged = wire.call("judge", json!({}));
+    assert_eq!(judged["outcome"], "pass", "{judged:#}");
+    assert!(wire.early.iter().all(|value| value["id"] != json!(running) && value["id"] != json!(queued)));
+    assert_eq!(wire.close(), 0);
+}
+
+#[test]
+fn a_keep_that_is_ended_during_its_check_keeps_nothing() {
+    let lab = wavegru();
+    lab.lab("run").is(0);
+    let known = is_in_the_pool(&lab);
+    // It hangs on held-out inputs alone, so the check does not end by itself.
+    let picks = "const int picked = sample(logits, run, t);";
+    edit(&lab, picks, &format!("volatile bool hangs = !({known}); while (hangs) {{}}\n    {picks}"));
+    lab.lab("run").is(0);
+    let head = lab.head();
+    let mut wire = Wire::of(&lab);
+    let begun = wire.call("keep", json!({ "message": "hangs", "max_s": 0 }));
+    let last_line = |wire: &mut Wire, job: &Value| {
+        wire.call("wait", json!({ "job": job, "max_s": 0 }))["last_line"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    until("the check runs", || !last_line(&mut wire, &begun["job"]).is_empty());
+    let id = wire.tool("wait", json!({ "job": begun["job"], "end": true }));
+    let ended = wire.answer(id);
+    assert_eq!(ended["result"]["isError"], true, "{ended}");
+    // The same by a cancelled call: its job is the next one.
+    let keep = wire.tool("keep", json!({ "message": "hangs" }));
+    let job = json!(begun["job"].as_u64().unwrap() + 1);
+    until("the check runs", || !last_line(&mut wire, &job).is_empty());
+    wire.cancel(keep);
+    assert!(!wire.call("wait", json!({ "job": job }))["decision"]["commit"].is_string());
+    let record: Value = serde_json::from_str(&lab.read(".lab/runs/2/record.json")).unwrap();
+    assert!(record["decision"].is_null() && record["held_out"].is_null(), "{record:#}");
+    assert_eq!(lab.head(), head);
+    assert_eq!(wire.close(), 0);
+}
+
+#[test]
+fn a_client_that_goes_away_ends_its_runs_and_loses_nothing() {
+    let lab = Lab::new();
+    waits(&lab);
+    lab.write("kernel.cu", "// hangs\n");
+    let mut wire = Wire::of(&lab);
+    wire.tool("judge", json!({}));
+    let pid = harness_process(&lab);
+    assert_eq!(wire.close(), 0);
+    assert!(is_gone(&pid));
+    let record: Value = serde_json::from_str(&lab.read(".lab/runs/1/record.json")).unwrap();
+    assert_eq!(record["verdict"]["outcome"], "void", "{record:#}");
+    assert_eq!(lab.read("kernel.cu"), "// hangs\n");
+
+    // A signal ends the server in the same way.
+    let mut wire = Wire::of(&lab);
+    wire.tool("judge", json!({ "max_s": 0 }));
+    let pid = harness_process(&lab);
+    let server = rustix::process::Pid::from_child(&wire.child);
+    rustix::process::kill_process(server, rustix::process::Signal::TERM).unwrap();
+    until("the server ends", || wire.child.try_wait().unwrap().is_some());
+    assert!(is_gone(&pid));
+
+    // A client that says nothing at all.
+    assert_eq!(Wire::silent(&lab).close(), 0);
+    // The next server and the commands go on.
+    lab.write("go", "");
+    let mut wire = Wire::of(&lab);
+    let judged = wire.call("judge", json!({}));
+    assert_eq!((&judged["outcome"], &judged["run"]), (&json!("pass"), &json!(3)), "{judged:#}");
+    wire.call("keep", json!({ "message": "it was only slow" }));
+    assert_eq!(wire.close(), 0);
+    lab.lab("log").is(0).says("it was only slow");
+}
+
+#[test]
+fn no_answer_is_larger_than_its_limit_with_10_000_experiments() {
+    /// Below 10,000 tokens.
+    const MOST: usize = 25_000;
+    let lab = Lab::new();
+    lab.harness(
+        "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); echo \"kernel.cu:$i:1: error: no such name as this one, number $i\"; done\n\
+         printf 'odd \\033[2J\\342\\200\\256 text\\n'; echo 'correctness: fail'",
+    );
+    let long: String =
+        (0..4000).map(|n| format!("int value_{n} = {n}; // {}\n", "comment ".repeat(8))).collect();
+    lab.write("kernel.cu", long);
+    lab.lab("run").is(1);
+    lab.lab("discard -m first").is(0);
+    let row = |n: usize| {
+        format!(
+            "{:07x}\t{n}.5\t1.25\tpass\tdiscard\t{} {n}\n",
+            n + 0x1000000 / 16,
+            "a long description".repeat(20)
+        )
+    };
+    let ledger = lab.read("results.tsv") + &(0..10_000).map(row).collect::<String>();
+    lab.write("results.tsv", ledger);
+    lab.write("kernel.cu", "// wrong again\n");
+    let mut wire = Wire::of(&lab);
+    let mut sizes = Vec::new();
+    let calls = [
+        ("judge", json!({})),
+        ("history", json!({})),
+        ("history", json!({ "limit": 50 })),
+        ("history", json!({ "limit": 50, "offset": 5000 })),
+        ("experiment", json!({ "run": 1 })),
+        ("experiment", json!({ "commit": "0100fff" })),
+        ("discard", json!({ "message": "again" })),
+        ("undo_or_restore", json!({})),
+        ("wait", json!({ "job": 1 })),
+    ];
+    for (tool, arguments) in calls {
+        let id = wire.tool(tool, arguments);
+        let answer = wire.answer(id);
+        let result = &answer["result"];
+        let (value, text) = (&result["structuredContent"], result["content"][0]["text"].as_str().unwrap());
+        assert!(value["summary"].is_string() && value["next"].is_string(), "{tool}: {answer}");
+        assert_eq!(&serde_json::from_str::<Value>(text).unwrap(), value, "{tool}");
+        assert!(text.starts_with("{\"summary\":"), "{tool}: {text}");
+        sizes.push((tool, text.len()));
+        assert!(text.len() <= MOST, "{sizes:?}");
+        if tool == "judge" {
+            let shown = value["diagnostics"].as_array().unwrap().len() as u64;
+            assert!(shown > 10, "{value:#}");
+            assert_eq!(value["left_out"]["diagnostics"].as_u64(), Some(1_000 - shown), "{value:#}");
+        }
+    }
+    for uri in ["lab://run/1/run.log", "lab://run/1/diff", "lab://results.tsv", "lab://agent-guide"] {
+        let id = wire.ask("resources/read", json!({ "uri": uri }));
+        let answer = wire.answer(id);
+        let text = answer["result"]["contents"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
+        assert!(text.len() <= MOST && !text.contains(['\x1b', '\u{202e}']), "{uri}: {}", text.len());
+        assert_eq!(text.contains("lines are left out here"), uri != "lab://agent-guide", "{uri}: {text}");
+    }
+    let history = wire.call("history", json!({}));
+    assert_eq!(history["counts"]["discard"], json!(10_001), "{history:#}");
+    for method in ["tools/list", "resources/list", "resources/templates/list"] {
+        let id = wire.ask(method, json!({}));
+        assert!(wire.answer(id).to_string().len() <= MOST, "{method}");
+    }
+    assert_eq!(wire.close(), 0);
+}
