@@ -224,7 +224,7 @@ fn run(options: &AutoArgs) -> Result<ExitCode> {
         confinement: confinement::missing,
         ..RunSpec::new(Reason::Command)
     };
-    let report = |record: &Record| as_json(&project, record);
+    let report = |index: &RunIndex, record: &Record| as_json(&project, index, record);
     let mut shown = 0;
     let mut tell = |state: &State| match (state.phase, &state.last_turn) {
         (Phase::WaitingForPerson, _) => say(&format!(
@@ -308,10 +308,7 @@ fn end_on_signals(control: Arc<Control>) -> Result<Arc<AtomicI32>> {
 }
 
 /// A record with the keys of `lab run --json`.
-fn as_json(project: &Project, record: &Record) -> Value {
-    let report = record
-        .verdict
-        .as_ref()
-        .map(|verdict| RunReport::of(project, &RunIndex::open(project), record, verdict));
+fn as_json(project: &Project, index: &RunIndex, record: &Record) -> Value {
+    let report = record.verdict.as_ref().map(|verdict| RunReport::of(project, index, record, verdict));
     report.and_then(|report| serde_json::to_value(report).ok()).unwrap_or_default()
 }

@@ -6,7 +6,7 @@ use super::output::{FAILED, failed_with};
 use super::{JsonArg, KernelArg, answer, complain, open, refused, say, say_batch};
 use anyhow::Result;
 use clap::Args;
-use lab_core::decide::{self, Decided, Refusal, Ruling};
+use lab_core::decide::{self, Decided, Refusal, Ruling, with_tested};
 use lab_core::inputs;
 use lab_core::message::{self, Message, Trailer, TrailerKey};
 use lab_core::project::Project;
@@ -105,7 +105,7 @@ impl TrailerArgs {
         if self.no_tested {
             return message;
         }
-        decide::with_tested(project, index, message, run)
+        with_tested(message, project, index, run)
     }
 }
 
@@ -209,7 +209,7 @@ pub fn by_rule(
 ) -> RulingReport {
     let run = Some(record.start.id);
     let message = Message::new(subject, learned.trailers());
-    let message = decide::with_tested(project, index, message, run);
+    let message = with_tested(message, project, index, run);
     let ruling = with_check(json, true, |asked| decide::by_rule(project, index, record, &message, asked));
     RulingReport(ruling.unwrap_or_else(|error| Ruling::Failed(format!("{error:#}"))))
 }

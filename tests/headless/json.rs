@@ -7,12 +7,13 @@ use serde_json::{Value, json};
 use std::fs;
 
 /// Each command that has `--json`, as a script would call it.
-const COMMANDS: [&str; 22] = [
+const COMMANDS: [&str; 23] = [
     "new 2d",
     "init",
     "trust",
     "fetch",
     "clean",
+    "auto status",
     "run",
     "run --decide -m x",
     "measure",

@@ -191,7 +191,7 @@ fn about(
     let trailers = arguments.trailers()?;
     let mut index = RunIndex::open(project);
     let run = arguments.run.map(RunId).or_else(|| default_run(project, &index));
-    let message = decide::with_tested(project, &mut index, Message::new(&arguments.message, trailers), run);
+    let message = decide::with_tested(Message::new(&arguments.message, trailers), project, &mut index, run);
     Ok((index, run, message))
 }
 

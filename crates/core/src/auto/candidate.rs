@@ -101,7 +101,7 @@ impl Judging<'_> {
         }
         let run = Some(record.start.id);
         let message = candidate.answer.message(told.turn);
-        let message = decide::with_tested(project, index, message, run);
+        let message = decide::with_tested(message, project, index, run);
         match verdict.outcome {
             _ if self.control.is_ended() => return Ok(Came::Stopped),
             Outcome::NotJudged => return Ok(Came::Trouble(verdict.why.clone())),

@@ -60,13 +60,13 @@ pub(super) struct Told<'a> {
     pub mend: u32,
     pub turn_limit_s: f64,
     /// A record as `lab run --json` prints it.
-    pub report: &'a dyn Fn(&Record) -> Value,
+    pub report: &'a dyn Fn(&RunIndex, &Record) -> Value,
 }
 
 /// Returns the object as JSON.
 pub(super) fn of(project: &Project, index: &RunIndex, state: &State, told: &Told) -> Result<Vec<u8>> {
     let repo = Repo::open(project)?;
-    let read = |id: RunId| index.store().read(id).ok().map(|record| (told.report)(&record));
+    let read = |id: RunId| index.store().read(id).ok().map(|record| (told.report)(index, &record));
     let blob = repo::incumbent(&repo, project)?.unwrap_or_default();
     let own = index.newest_of_blob(&blob).find(|run| run.judges(project) && run.verdict.is_some());
     let decided = index.newest_of_kernel(&project.kernel_name, |_| true);

@@ -60,7 +60,7 @@ pub struct Auto<'a> {
     pub spec: &'a RunSpec,
     pub control: &'a Control,
     /// Returns a record as `lab run --json` prints it.
-    pub report: &'a dyn Fn(&Record) -> Value,
+    pub report: &'a dyn Fn(&RunIndex, &Record) -> Value,
     /// Called after each turn, and at each wait.
     pub tell: &'a mut dyn FnMut(&State),
 }

@@ -44,7 +44,7 @@ pub fn by_rule(
 }
 
 /// Returns the message with the trailer `Tested`, filled in from the run's verdict. Without a verdict it is unchanged.
-pub fn with_tested(project: &Project, index: &mut RunIndex, message: Message, run: Option<RunId>) -> Message {
+pub fn with_tested(message: Message, project: &Project, index: &mut RunIndex, run: Option<RunId>) -> Message {
     let record = run.and_then(|id| index.store().read(id).ok());
     let tested = record.filter(is_undecided).map(|record| {
         let best = || {
