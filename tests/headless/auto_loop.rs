@@ -58,10 +58,10 @@ fn incumbent_is_back(lab: &Lab) {
 fn a_command_edits_and_each_turn_is_judged_decided_and_told() {
     let lab = lab();
     let line = "case $LAB_TURN in\n\
-        1) echo '// one slower' >> kernel.cu ;;\n\
-        2) echo '// two quick' >> kernel.cu; echo '{\"description\": \"two\", \"hypothesis\": \"fewer loads\", \"lesson\": \"it helps\", \"cost\": 2.5}' > $LAB_ANSWER ;;\n\
-        3) echo '// three crash' >> $LAB_KERNEL; echo '{' > $LAB_ANSWER ;;\n\
-        *) cp $LAB_AUTO_STATE $HOME/told.json; echo '// four wrong' >> kernel.cu ;; esac";
+        1) echo 'run one slower' >> kernel.cu ;;\n\
+        2) echo 'run two quick' >> kernel.cu; echo '{\"description\": \"two\", \"hypothesis\": \"fewer loads\", \"lesson\": \"it helps\", \"cost\": 2.5}' > $LAB_ANSWER ;;\n\
+        3) echo 'run three crash' >> $LAB_KERNEL; echo '{' > $LAB_ANSWER ;;\n\
+        *) cp $LAB_AUTO_STATE $HOME/told.json; echo 'run four wrong' >> kernel.cu ;; esac";
     auto(&lab, "--experiments 4 --mend 0", line)
         .is(0)
         .says("turn 1: discarded run 1")
@@ -71,7 +71,7 @@ fn a_command_edits_and_each_turn_is_judged_decided_and_told() {
         .says("turn 4: discarded run 4")
         .says("4 experiments: 1 kept, 2 discarded, 1 crashed, 0 left");
     incumbent_is_back(&lab);
-    assert_eq!(lab.read("kernel.cu"), "// the first\n// two quick\n");
+    assert_eq!(lab.read("kernel.cu"), "// the first\nrun two quick\n");
     let message = lab.git("log -1 --format=%B");
     assert!(message.starts_with("two\n\nHypothesis: fewer loads\nLesson: it helps\n"), "{message}");
     assert_eq!(lab.rows().len(), 4);
@@ -97,7 +97,7 @@ fn a_command_edits_and_each_turn_is_judged_decided_and_told() {
 #[test]
 fn what_the_command_does_besides_the_kernel_has_no_effect_and_is_kept() {
     let lab = lab();
-    let line = "echo '// quick' >> kernel.cu; echo mine > notes.txt; rm lab.toml; echo broken > harness.py\n\
+    let line = "echo 'run quick' >> kernel.cu; echo mine > notes.txt; rm lab.toml; echo broken > harness.py\n\
         git -c user.name=a -c user.email=a@b checkout -qb elsewhere\n\
         git add -A && git -c user.name=a -c user.email=a@b commit -qm 'by itself'";
     let branches = lab.git("branch --all");
@@ -155,11 +155,11 @@ fn a_command_that_gives_nothing_ends_the_loop_with_the_reason() {
 #[test]
 fn a_command_that_hangs_is_ended_with_its_children_and_its_edit_is_kept_in_git() {
     let lab = lab();
-    let line = "echo '// half' >> kernel.cu; echo $$ > $HOME/pid; sleep 600 & wait";
+    let line = "echo 'run half' >> kernel.cu; echo $$ > $HOME/pid; sleep 600 & wait";
     auto(&lab, "--give-up 1 --turn-limit 0.3", line).is(4).says("it was ended after 0.3 s (--turn-limit)");
     let pid: i32 = lab.read("../home/pid").trim().parse().unwrap();
     until("the command has ended", || is_gone(pid));
-    assert_eq!(lab.git("show refs/lab/auto/1:kernel.cu"), "// the first\n// half\n");
+    assert_eq!(lab.git("show refs/lab/auto/1:kernel.cu"), "// the first\nrun half\n");
     incumbent_is_back(&lab);
 }
 
@@ -171,9 +171,9 @@ fn is_gone(pid: i32) -> bool {
 #[test]
 fn bytes_that_were_judged_before_are_not_judged_again_and_a_crash_may_be_mended() {
     let lab = lab();
-    auto(&lab, "--experiments 1", "echo '// slower' >> kernel.cu").is(0);
-    let line = "case $LAB_TURN in 2) echo '// slower' >> kernel.cu ;;\n\
-        3) echo '// crash' >> kernel.cu ;;\n\
+    auto(&lab, "--experiments 1", "echo 'run slower' >> kernel.cu").is(0);
+    let line = "case $LAB_TURN in 2) echo 'run slower' >> kernel.cu ;;\n\
+        3) echo 'run crash' >> kernel.cu ;;\n\
         *) echo $LAB_ATTEMPT >> $HOME/attempts; cp kernel.cu $HOME/seen.cu; sed -i 's/crash/mended/' kernel.cu ;; esac";
     auto(&lab, "--experiments 2", line)
         .is(0)
@@ -181,13 +181,13 @@ fn bytes_that_were_judged_before_are_not_judged_again_and_a_crash_may_be_mended(
         .says("turn 3: crash, discarded run 2")
         .says("turn 4: kept run 3");
     assert_eq!(lab.read("../home/attempts"), "1\n");
-    assert_eq!(lab.read("../home/seen.cu"), "// the first\n// crash\n");
-    assert_eq!(lab.read("kernel.cu"), "// the first\n// mended\n");
+    assert_eq!(lab.read("../home/seen.cu"), "// the first\nrun crash\n");
+    assert_eq!(lab.read("kernel.cu"), "// the first\nrun mended\n");
 }
 
 /// Starts a loop whose command waits for the file `go` once it has edited.
 fn waiting(lab: &Lab) -> Child {
-    let line = "echo \"// quick $LAB_TURN\" >> kernel.cu; touch $HOME/editing; while ! [ -e $HOME/go ]; do sleep 0.01; done";
+    let line = "echo \"run quick $LAB_TURN\" >> kernel.cu; touch $HOME/editing; while ! [ -e $HOME/go ]; do sleep 0.01; done";
     let child = auto_command(lab, "--experiments 1", line).spawn().unwrap();
     until("the command edits", || lab.path("../home/editing").exists());
     child
@@ -211,10 +211,10 @@ fn a_second_loop_is_refused_and_a_signal_ends_the_turn() {
 #[test]
 fn a_person_who_edits_is_waited_for_and_a_stop_ends_the_loop() {
     let lab = lab();
-    lab.write("kernel.cu", "// by hand slower\n");
-    let child = auto_command(&lab, "", "echo '// quick' >> kernel.cu").spawn().unwrap();
+    lab.write("kernel.cu", "run by hand slower\n");
+    let child = auto_command(&lab, "", "echo 'run quick' >> kernel.cu").spawn().unwrap();
     until("it waits", || state(&lab)["phase"] == "waiting_for_person");
-    assert_eq!(lab.read("kernel.cu"), "// by hand slower\n");
+    assert_eq!(lab.read("kernel.cu"), "run by hand slower\n");
     lab.lab("run --decide -m 'by hand'").is(11);
     until("it goes on", || lab.rows().len() > 1);
     lab.lab("auto stop").is(0);
@@ -235,7 +235,7 @@ fn goes_on(lab: &Lab, line: &str) {
 
 #[test]
 fn a_loop_that_is_killed_goes_on_where_it_was_and_judges_nothing_twice() {
-    let line = "echo \"// slower $LAB_TURN\" >> kernel.cu";
+    let line = "echo \"run slower $LAB_TURN\" >> kernel.cu";
     // While the command edits.
     let edits = lab();
     let mut child = waiting(&edits);
@@ -251,7 +251,7 @@ fn a_loop_that_is_killed_goes_on_where_it_was_and_judges_nothing_twice() {
     judges.git("commit -qam 'waits'");
     let mut child = auto_command(&judges, "--experiments 2", line).spawn().unwrap();
     until("the harness runs", || judges.path("../home/judging").exists());
-    assert_eq!(judges.read("kernel.cu"), "// the first\n// slower 1\n");
+    assert_eq!(judges.read("kernel.cu"), "// the first\nrun slower 1\n");
     child.kill().unwrap();
     child.wait().unwrap();
     judges.write("harness.py", quick);
@@ -280,10 +280,10 @@ fn patches_are_applied_in_order_and_one_that_does_not_apply_is_named_and_skipped
     let patch =
         |line: &str| format!("--- a/kernel.cu\n+++ b/kernel.cu\n@@ -1 +1,2 @@\n // the first\n+{line}\n");
     fs::create_dir(lab.path("../patches")).unwrap();
-    lab.write("../patches/1-slow.patch", patch("// slower"));
-    lab.write("../patches/2-other.patch", patch("// x").replace("// the first", "// not there"));
+    lab.write("../patches/1-slow.patch", patch("run slower"));
+    lab.write("../patches/2-other.patch", patch("run x").replace("// the first", "// not there"));
     lab.write("../patches/3-none.patch", "no patch");
-    lab.write("../patches/4-quick.patch", patch("// quick"));
+    lab.write("../patches/4-quick.patch", patch("run quick"));
     lab.write("../patches/readme.txt", "no patch");
     lab.lab("auto --patches ../patches")
         .is(0)
@@ -296,7 +296,7 @@ fn patches_are_applied_in_order_and_one_that_does_not_apply_is_named_and_skipped
     incumbent_is_back(&lab);
     // A patch of git's own, which changes another file too.
     let git =
-        patch("// quicker").replace("the first\n", "the first\n // quick\n").replace("-1 +1,2", "-1,2 +1,3");
+        patch("run quicker").replace("the first\n", "the first\n run quick\n").replace("-1 +1,2", "-1,2 +1,3");
     let other = "diff --git a/notes.txt b/notes.txt\nnew file mode 100644\n--- /dev/null\n+++ b/notes.txt\n@@ -0,0 +1 @@\n+x\n";
     lab.write("../patches/5-git.patch", format!("diff --git a/kernel.cu b/kernel.cu\n{git}{other}"));
     lab.lab("auto --patches ../patches").is(0).says("turn 9: kept run 5").says("ignored: changed notes.txt");

@@ -4,12 +4,13 @@
 use super::files::Files;
 use super::state::{Candidate, LastTurn, TurnOutcome};
 use crate::decide::{self, Ruling};
+use crate::history::{JudgedBefore, judged_before};
 use crate::inputs;
 use crate::project::Project;
 use crate::repo::{self, Repo};
 use crate::run::RunId;
 use crate::run::experiment::Status;
-use crate::run::record::{Origin, Record};
+use crate::run::record::Record;
 use crate::run::verdict::Outcome;
 use crate::runner::execute::{NotRun, execute};
 use crate::runner::held_out::RunContext;
@@ -61,16 +62,12 @@ impl Judging<'_> {
                     let why = "the kernel is the incumbent's";
                     return Ok(Came::Ended(told.ended(TurnOutcome::Nothing, why)));
                 }
-                let is_known = |run: &&RunSummary| judged(run) && run.origin == Origin::Own;
-                if let Some(known) = index.newest_of_blob(&blob).find(is_known) {
-                    told.run = Some(known.id);
-                    let how =
-                        known.decision.as_ref().map_or("left undecided", |decision| decision.status.word());
-                    let why = format!("run {} judged these bytes before: {how}", known.id);
-                    return Ok(Came::Ended(told.ended(TurnOutcome::Known, why)));
-                }
                 if !self.put(&repo, &bytes, candidate.told.turn)? {
                     return Ok(Came::Person);
+                }
+                if let Some(known) = self.judged_before(index) {
+                    told.run = Some(known.record.start.id);
+                    return Ok(Came::Ended(told.ended(TurnOutcome::Known, in_words(&known))));
                 }
                 match execute(project, self.spec, self.control, |_| {}) {
                     Ok(record) => record,
@@ -83,6 +80,13 @@ impl Judging<'_> {
         };
         told.run = Some(record.start.id);
         self.decide(index, &record, candidate, told)
+    }
+
+    /// The earlier run that judged the kernel that is on disk now.
+    fn judged_before(&self, index: &RunIndex) -> Option<JudgedBefore> {
+        let present = inputs::read(self.project).ok()?;
+        let target = self.spec.device.unwrap_or(self.project.config.device).to_string();
+        judged_before(self.project, index, &present, &target)
     }
 
     fn decide(
@@ -150,6 +154,14 @@ impl Judging<'_> {
         }
         Ok(())
     }
+}
+
+/// What is known of a kernel, for its command.
+fn in_words(known: &JudgedBefore) -> String {
+    let record = &known.record;
+    let how = record.decision.as_ref().map_or("left undecided", |decision| decision.status.word());
+    let same = if known.same_bytes { "these bytes" } else { "the same kernel, comments and blanks aside," };
+    format!("run {} judged {same} before: {how}", record.start.id)
 }
 
 /// Whether the kernel's file holds the incumbent's bytes.

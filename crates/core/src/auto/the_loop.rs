@@ -209,14 +209,19 @@ impl Running<'_> {
         if let Some(ended) = self.requests(auto)? {
             return Ok(Some(ended));
         }
-        self.state.counts.seconds = self.earlier + self.began.elapsed().as_secs_f64();
-        if let Some(why) = self.state.spent() {
+        if let Some(why) = self.spent() {
             return Ok(Some(Ended::Done(why)));
         }
         if auto.control.is_ended() {
             return Ok(Some(Ended::Stopped));
         }
         self.wait_for_incumbent(auto)
+    }
+
+    /// Which budget is spent.
+    fn spent(&mut self) -> Option<String> {
+        self.state.counts.seconds = self.earlier + self.began.elapsed().as_secs_f64();
+        self.state.spent()
     }
 
     /// Does what a person asked for. A pause lasts until the next request.
@@ -249,6 +254,9 @@ impl Running<'_> {
             }
             if let Some(ended) = self.requests(auto)? {
                 return Ok(Some(ended));
+            }
+            if let Some(why) = self.spent() {
+                return Ok(Some(Ended::Done(why)));
             }
             if auto.control.wait(LOOK_EVERY) {
                 return Ok(Some(Ended::Stopped));
