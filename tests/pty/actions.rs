@@ -140,7 +140,7 @@ const STORIES: &[Story] = &[
     story(Undecided, "undo", Text("undo: "), ""),
     story(Undecided, "keep", Text("What did you try?"), CTRL_C),
     then(Undecided, ("c", "What did you try?"), "trailers", Text("Not-tested"), CTRL_C),
-    then(Undecided, ("c", "What did you try?"), "next-line", Text("› Constraint"), CTRL_C),
+    then(Undecided, ("c", "What did you try?"), "next-line", Text("› Hypothesis"), CTRL_C),
     then(Undecided, ("c", "What did you try?"), "previous-line", Text("› Not-tested"), CTRL_C),
     story(Undecided, "discard", Text("What did you try?"), ESC),
     story(Running, "stop", Text("∅ VOID"), ""),

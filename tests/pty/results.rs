@@ -14,9 +14,9 @@ fn a_keep_with_trailers_is_taken_back_and_made_again() {
     bench.save_in_place("speed 2000\n");
     lab.see("2,000 sps");
     lab.press("c").see("What did you try?").see("trailers: Tested");
-    // Ctrl-T, then Tab to Confidence.
+    // Ctrl-T, then Tab past Hypothesis and Lesson, and to Confidence.
     lab.press("twice as fast\x14").see("Not-tested");
-    lab.press("48 kB\t\thi\r").see("run 2 kept as");
+    lab.press("\t\t48 kB\t\thi\r").see("run 2 kept as");
     let message = bench.git(&["log", "-1", "--format=%B"]);
     assert!(
         message.starts_with("twice as fast\n\nConstraint: 48 kB\nConfidence: high\nTested: test bench, "),
