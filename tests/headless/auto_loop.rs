@@ -222,6 +222,33 @@ fn a_person_who_edits_is_waited_for_and_a_stop_ends_the_loop() {
     incumbent_is_back(&lab);
 }
 
+#[test]
+fn a_paused_loop_judges_its_turn_and_waits_until_it_is_resumed() {
+    let lab = lab();
+    let child = waiting(&lab);
+    lab.lab("auto pause").is(0);
+    lab.write("../home/go", "");
+    until("it is paused", || state(&lab)["phase"] == "paused");
+    assert_eq!(state(&lab)["counts"]["experiments"], 1, "the turn was taken to its end");
+    lab.lab("auto resume").is(0);
+    finish(child).is(0).says("ended: the budget of 1 experiments is spent");
+    incumbent_is_back(&lab);
+}
+
+#[test]
+fn a_loop_ends_with_its_costs_and_says_at_a_plateau_that_nothing_helps() {
+    let lab = lab();
+    let line = "cp $LAB_AUTO_STATE $HOME/told.json; echo '{\"cost\": 1.5}' > $LAB_ANSWER\n\
+        echo \"run slower $LAB_TURN\" >> kernel.cu";
+    auto(&lab, "--cost 4 --plateau 2", line)
+        .is(0)
+        .says("3 experiments: 0 kept, 3 discarded")
+        .says("ended: the budget of 4 in cost is spent (4.5)");
+    let told: Value = serde_json::from_str(&lab.read("../home/told.json")).unwrap();
+    assert_eq!((&told["plateau"], &told["spent"]["cost"]), (&true.into(), &3.0.into()));
+    lab.lab("agent-guide").is(0).says("LAB_AUTO_STATE").says("`plateau`");
+}
+
 /// Goes on with a loop that was killed, until two experiments are judged, and looks at everything that it wrote.
 #[track_caller]
 fn goes_on(lab: &Lab, line: &str) {
