@@ -18,7 +18,6 @@ use lab_protocol::{Exit, Target};
 use lab_system::{child_group, lifetime};
 use serde::Serialize;
 use serde_json::Value;
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -268,7 +267,9 @@ fn run(options: &AutoArgs) -> Result<ExitCode> {
         }
         Ended::Stopped => {
             let signal = ended_by.load(Ordering::SeqCst);
-            say("ended by a signal: the next `lab auto` goes on from here");
+            say(
+                "ended by a signal: a kernel that was taken and not decided is decided by the next `lab auto`",
+            );
             ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX))
         }
     })
@@ -281,16 +282,12 @@ const IGNORED_LINES: usize = 5;
 fn command(words: &[String]) -> Result<Vec<String>> {
     let mut words = words.to_vec();
     let Some(program) = words.first_mut() else { bail!("the command is empty") };
-    if words_has_folder(program) {
+    if program.contains('/') {
         let path = super::here()?.join(&*program);
         let Some(path) = path.to_str() else { bail!("{} is no UTF-8: rename it", path.display()) };
         *program = path.to_owned();
     }
     Ok(words)
-}
-
-fn words_has_folder(program: &str) -> bool {
-    Path::new(program).components().count() > 1 || program.starts_with("./")
 }
 
 /// The first signal ends the turn and the loop, the second one the process.

@@ -1,4 +1,4 @@
-//! The resources: logs, diffs, the ledger and the guide for agents, as text with a size limit.
+//! The resources: logs, diffs, the ledger and the contract of `lab auto`, as text with a size limit.
 
 use super::history::{diff_of_run, of_kernel};
 use super::limits::{RESOURCE, head_and_tail};
@@ -50,7 +50,7 @@ pub fn list() -> Vec<Resource> {
             .with_description("The ledger: one row for each experiment")
             .with_mime_type("text/tab-separated-values"),
         Resource::new("lab://agent-guide", "agent-guide")
-            .with_description("How an agent works with lab")
+            .with_description("The contract of a command in the loop `lab auto`")
             .with_mime_type("text/markdown"),
     ]
 }

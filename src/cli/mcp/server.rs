@@ -35,7 +35,7 @@ const PROGRESS: usize = 200;
 const INSTRUCTIONS: &str = "lab judges a CUDA or Python kernel against an independent reference and against the incumbent, the kernel in \
     HEAD. Edit the kernel's file, call judge, read `summary` and `next`, then keep or discard with a message, and go on. Decide every \
     run before the next edit. Give a hypothesis and a lesson: the history keeps them. Figures come from lab's records only. A call \
-    that takes longer than 45 s answers with a job: call wait. lab://agent-guide explains more.";
+    that takes longer than 45 s answers with a job: call wait. lab://agent-guide is the contract of the loop, `lab auto`.";
 
 /// The server of one client.
 pub struct Server {

@@ -36,12 +36,12 @@ impl Answer {
     /// The message of the experiment. Without a description the hypothesis is the subject.
     pub(super) fn message(&self, turn: u64) -> Message {
         let said = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
-        let trailer = |key: &str, text: &Option<String>| -> Option<Trailer> {
-            Some((TrailerKey::from(key.to_owned()), said(text)?))
-        };
+        let trailer =
+            |key: TrailerKey, text: &Option<String>| -> Option<Trailer> { Some((key, said(text)?)) };
         let subject = said(&self.description).or_else(|| said(&self.hypothesis));
         let subject = subject.unwrap_or_else(|| format!("lab auto, turn {turn}"));
-        let trailers = [trailer("Hypothesis", &self.hypothesis), trailer("Lesson", &self.lesson)];
+        let trailers =
+            [trailer(TrailerKey::Hypothesis, &self.hypothesis), trailer(TrailerKey::Lesson, &self.lesson)];
         let message = Message::new(&subject, trailers.clone().into_iter().flatten());
         // Cleaning may leave nothing of a subject.
         if message.subject().is_empty() {

@@ -50,7 +50,11 @@ pub(super) enum Edited {
         told: LastTurn,
     },
     /// No kernel is to be judged.
-    Without(LastTurn),
+    Without {
+        told: LastTurn,
+        /// What the turn cost all the same.
+        cost: f64,
+    },
     /// The loop is to end.
     Stopped,
 }
@@ -98,10 +102,12 @@ impl Edit<'_> {
         };
         // The kernel of a command that failed is not judged, and it is not lost.
         told.ignore(tree.keep_others(&repo, self.turn, kernel.is_err())?);
+        let cost = said.cost.unwrap_or(0.0);
         Ok(match kernel {
-            Err(why) => Edited::Without(told.ended(TurnOutcome::Failed, why)),
+            Err(why) => Edited::Without { told: told.ended(TurnOutcome::Failed, why), cost },
             Ok(bytes) if bytes == before => {
-                Edited::Without(told.ended(TurnOutcome::Nothing, "the command did not change the kernel"))
+                let why = "the command did not change the kernel";
+                Edited::Without { told: told.ended(TurnOutcome::Nothing, why), cost }
             }
             Ok(bytes) => Edited::Kernel { bytes, answer: said, told },
         })

@@ -2,7 +2,7 @@
 //! it, until a budget is spent or a person ends it.
 //!
 //! One turn is: the command runs in a work tree of its own, its kernel's bytes are taken, judged, decided and recorded. The
-//! file `.lab/auto/state.json` is replaced before and after each step. A loop that was killed goes on from there: the bytes
+//! file `.lab/auto/KEY/state.json` is replaced before and after each step. A loop that was killed goes on from there: the bytes
 //! that were taken are judged once, and a decision that was begun is completed.
 
 mod answer;

@@ -28,7 +28,8 @@ pub(super) fn apply(project: &Project, folder: &Path, name: &str, turn: u64) -> 
     let repo = Repo::open(project)?;
     match read.and_then(|patch| repo::apply_patch(&repo, project, &patch)) {
         Err(error) => {
-            Ok(Edited::Without(told.ended(TurnOutcome::Failed, format!("{name} does not apply: {error:#}"))))
+            let told = told.ended(TurnOutcome::Failed, format!("{name} does not apply: {error:#}"));
+            Ok(Edited::Without { told, cost: 0.0 })
         }
         Ok(patched) => {
             told.ignored =

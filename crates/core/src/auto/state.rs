@@ -1,4 +1,4 @@
-//! The state of the loop: what `.lab/auto/state.json` holds.
+//! The state of the loop: what `.lab/auto/KEY/state.json` holds, with one KEY for each kernel.
 
 use super::answer::Answer;
 use crate::repo::OtherChanges;
@@ -37,7 +37,7 @@ pub enum TurnOutcome {
     Crash,
     /// The rule leaves the run to a person. The incumbent is back.
     Left,
-    /// An earlier run judged these bytes; they were not judged again.
+    /// An earlier run judged the same kernel; it was not judged again.
     Known,
     /// The kernel was not changed.
     Nothing,
@@ -71,7 +71,7 @@ pub struct Counts {
     pub failed: u64,
     /// Failures since the last turn that gave a kernel.
     pub failures_in_a_row: u32,
-    /// Turns since the last keep that were judged and brought nothing.
+    /// Turns since the last keep that gave a kernel and brought nothing.
     pub discards_in_a_row: u32,
     /// Crashes in a row that the command was asked to mend.
     pub mended: u32,
@@ -190,22 +190,22 @@ impl State {
     /// Counts a turn that has ended, and remembers how.
     pub(super) fn count(&mut self, told: LastTurn, mend: u32, plateau: u32) {
         let counts = &mut self.counts;
-        let brought_nothing = match told.outcome {
-            TurnOutcome::Kept => {
-                counts.kept += 1;
-                counts.discards_in_a_row = 0;
-                false
-            }
-            TurnOutcome::Discarded => (counts.discarded += 1, true).1,
-            TurnOutcome::Crash => (counts.crashed += 1, true).1,
-            TurnOutcome::Left => (counts.left += 1, true).1,
-            TurnOutcome::Known => (counts.known += 1, true).1,
-            TurnOutcome::Nothing => (counts.nothing += 1, false).1,
-            TurnOutcome::Failed => (counts.failed += 1, false).1,
-        };
-        counts.discards_in_a_row += u32::from(brought_nothing);
+        *match told.outcome {
+            TurnOutcome::Kept => &mut counts.kept,
+            TurnOutcome::Discarded => &mut counts.discarded,
+            TurnOutcome::Crash => &mut counts.crashed,
+            TurnOutcome::Left => &mut counts.left,
+            TurnOutcome::Known => &mut counts.known,
+            TurnOutcome::Nothing => &mut counts.nothing,
+            TurnOutcome::Failed => &mut counts.failed,
+        } += 1;
         let is_failure = matches!(told.outcome, TurnOutcome::Nothing | TurnOutcome::Failed);
         counts.failures_in_a_row = if is_failure { counts.failures_in_a_row + 1 } else { 0 };
+        counts.discards_in_a_row = match told.outcome {
+            TurnOutcome::Kept => 0,
+            _ if is_failure => counts.discards_in_a_row,
+            _ => counts.discards_in_a_row + 1,
+        };
         let is_mended_next = told.outcome == TurnOutcome::Crash && counts.mended < mend;
         counts.mended = if is_mended_next { counts.mended + 1 } else { 0 };
         self.plateau = counts.discards_in_a_row >= plateau;

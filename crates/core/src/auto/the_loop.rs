@@ -6,7 +6,7 @@ use super::files::{Files, read_state};
 use super::hints::{self, Told};
 use super::patches;
 use super::requests::Request;
-use super::state::{Budget, Candidate, Phase, State};
+use super::state::{Budget, Candidate, Counts, Phase, State};
 use crate::decide;
 use crate::project::Project;
 use crate::repo::{self, Repo};
@@ -115,11 +115,11 @@ fn begin(auto: &Auto) -> Result<State> {
     }
     let budget = auto.options.budget.clone();
     Ok(match read_state(project)? {
-        // It was killed, or a signal ended it: its budget goes on.
+        // It was killed, or a signal ended it while a kernel was judged. The same budget goes on; another one begins.
         Some(old) if old.ended.is_none() || old.candidate.is_some() => {
-            let mut state = State { process: std::process::id(), budget, ended: None, ..old };
-            state.counts.failures_in_a_row = 0;
-            state
+            let counts = if old.budget == budget { old.counts.clone() } else { Counts::default() };
+            let counts = Counts { failures_in_a_row: 0, ..counts };
+            State { process: std::process::id(), budget, counts, ended: None, ..old }
         }
         Some(old) => State { last_turn: old.last_turn, ..State::new(&project.kernel_name, budget, old.turn) },
         None => State::new(&project.kernel_name, budget, 0),
@@ -294,8 +294,9 @@ impl Running<'_> {
                 self.state.candidate = Some(Candidate { hash, after, answer, told });
                 Ok(None)
             }
-            Ok(Edited::Without(told)) => {
+            Ok(Edited::Without { told, cost }) => {
                 let why = told.why.clone();
+                self.state.counts.cost += cost;
                 self.state.count(told, auto.options.mend, auto.options.plateau);
                 (auto.tell)(&self.state);
                 match &auto.options.editor {
