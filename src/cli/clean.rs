@@ -42,7 +42,7 @@ pub fn main(options: &JsonArg) -> Result<ExitCode> {
 
 /// Packs git's loose objects after a decision if there are many, and returns what that freed. A failure costs disk space and
 /// nothing else.
-pub fn after_a_decision(project: &Project) -> Option<String> {
-    let repo = Repo::open(project).ok().filter(repo::has_many_loose_objects)?;
-    Some(repo::clean(&repo).ok()?.to_string())
+pub fn after_a_decision(repo: &Repo) -> Option<String> {
+    let cleaned = repo::has_many_loose_objects(repo).then(|| repo::clean(repo).ok()).flatten()?;
+    Some(cleaned.to_string())
 }

@@ -36,8 +36,8 @@ const WORTH_WRITING: usize = 8;
 /// Write all summaries anew when this many are not in the file of all.
 const WORTH_MERGING: usize = 512;
 
-/// Each refresh looks at the files of this many newest records.
-const NEWEST: usize = 64;
+/// Each refresh looks at the files of this many newest records. A look takes three system calls.
+const NEWEST: usize = 16;
 
 /// Knows a summary of every run; [`RunIndex::refresh`] brings it up to date.
 pub struct RunIndex {
@@ -114,10 +114,21 @@ impl RunIndex {
 
     /// Reads new and changed records, and forgets the runs that were deleted.
     pub fn refresh(&mut self) {
+        self.refresh_newest(NEWEST);
+    }
+
+    /// [`RunIndex::refresh`] for a caller that holds the decision lock and has refreshed the index under it: reads what was
+    /// decided since, and new runs.
+    pub fn catch_up(&mut self) {
+        self.refresh_newest(0);
+    }
+
+    /// Looks at the files of this many newest records.
+    fn refresh_newest(&mut self, newest: usize) {
         if !std::mem::replace(&mut self.is_loaded, true) {
             self.load();
         }
-        self.read_changed();
+        self.read_changed(newest);
         if self.unwritten >= WORTH_WRITING {
             // Where the index cannot be written, the next start takes longer and nothing else happens.
             let _ = self.write();
@@ -157,7 +168,7 @@ impl RunIndex {
         Ok(())
     }
 
-    fn read_changed(&mut self) {
+    fn read_changed(&mut self, newest: usize) {
         let (seen, decided) = decision_lock::changed_since(self.store.files(), &self.lab_dir, self.seen);
         self.seen = seen;
         // Taken before the folder is listed: the next refresh finds a run that comes in between.
@@ -172,7 +183,7 @@ impl RunIndex {
             known.has_verdict() && decided.as_ref().is_some_and(|decided| !decided.contains(&known.id))
         };
         let others = |id| self.without_record.range(id..).count() + self.damaged.range(id..).count();
-        let is_newest = |at, id| at < NEWEST && at + others(id) < NEWEST;
+        let is_newest = |at, id| at < newest && at + others(id) < newest;
         let is_changed = |(at, known): &(usize, &Known)| {
             !may_stay(known) || (is_newest(*at, known.id) && Some(known.stamp) != stamp(known.id))
         };
