@@ -153,7 +153,8 @@ pub fn judged(options: &RunArgs, spec: RunSpec, more: impl Fn(&Record) -> Option
     if let Some(exit) = go_on(&project, options) {
         return exit;
     }
-    let record = match judge(&project, options, spec) {
+    let mut index = RunIndex::new(&project);
+    let record = match judge(&project, options, spec, &mut index) {
         Ok(record) => record,
         Err(error) => return failed(&error.to_string(), error.exit()),
     };
@@ -163,7 +164,7 @@ pub fn judged(options: &RunArgs, spec: RunSpec, more: impl Fn(&Record) -> Option
     let (lines, measured) = more(&record).unzip();
     // Opened after the run, which may have taken minutes.
     let repo = Repo::open(&project);
-    let mut index = RunIndex::open(&project);
+    index.refresh();
     if !options.json.json {
         let lines =
             as_text(repo.as_ref().ok(), &project, &index, &record, verdict, lines.unwrap_or_default());
@@ -217,11 +218,16 @@ fn go_on(project: &Project, options: &RunArgs) -> Option<ExitCode> {
     Some(code(exit))
 }
 
-fn judge(project: &Project, options: &RunArgs, spec: RunSpec) -> std::result::Result<Record, NotRun> {
+fn judge(
+    project: &Project,
+    options: &RunArgs,
+    spec: RunSpec,
+    index: &mut RunIndex,
+) -> std::result::Result<Record, NotRun> {
     let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
     end_on_signals(control.clone())?;
     let spec = RunSpec { device: options.device, confinement: confinement::missing, ..spec };
-    execute::execute(project, &spec, &control, |event| match event {
+    execute::execute(project, &spec, index, &control, |event| match event {
         RunEvent::Progress(_, batch) if !options.json.json => say_batch(&batch),
         RunEvent::Joined(start) if !options.json.json => {
             say(&format!("lab: run {} of a screen is about these bytes; its lines:", start.id));

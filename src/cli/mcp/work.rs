@@ -67,7 +67,8 @@ pub fn judge(project: &Project, spec: RunSpec, job: &Job) -> Result<Answer> {
     };
     let spec = RunSpec { confinement: confinement::missing, ..spec };
     let is_measurement = spec.reason == lab_core::run::Reason::Measure;
-    let record = execute::execute(project, &spec, &job.control, |event| match event {
+    let mut index = RunIndex::new(project);
+    let record = execute::execute(project, &spec, &mut index, &job.control, |event| match event {
         RunEvent::Started(start) | RunEvent::Joined(start) => job.set_run(start.id),
         RunEvent::Progress(_, batch) => follow(job, &batch),
         _ => {}
@@ -83,7 +84,8 @@ pub fn judge(project: &Project, spec: RunSpec, job: &Job) -> Result<Answer> {
     let Some(verdict) = &record.verdict else {
         return Ok(Answer::error("the run has no verdict", "Call judge again."));
     };
-    let mut answer = judged(project, &RunIndex::open(project), &record, verdict);
+    index.refresh();
+    let mut answer = judged(project, &index, &record, verdict);
     if is_measurement {
         answer = answer.with("measured", measure::measured(&record));
     }

@@ -69,7 +69,7 @@ impl Judging<'_> {
                     told.run = Some(known.record.start.id);
                     return Ok(Came::Ended(told.ended(TurnOutcome::Known, in_words(&known))));
                 }
-                match execute(project, self.spec, self.control, |_| {}) {
+                match execute(project, self.spec, index, self.control, |_| {}) {
                     Ok(record) => record,
                     Err(NotRun::Kernel(why)) => {
                         return Ok(Came::Ended(told.ended(TurnOutcome::Failed, why.to_string())));
