@@ -7,48 +7,51 @@ use anyhow::{Context, Result, bail};
 use git2::{AttrCheckFlags, AttrValue, Blob, Oid, Repository, build::CheckoutBuilder};
 use lab_system::root::Root;
 use lab_system::temporary::TemporaryFolder;
+use std::cell::OnceCell;
 use std::io::{self, Write};
 use std::path::Path;
 
 /// What git's configuration and the attributes of a path make git do with the file's bytes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) struct PathFilters {
     /// The attribute that names a filter program or another encoding: libgit2 applies neither.
     driver: Option<&'static str>,
-    /// git fills in `$Id$`, and takes it out again.
-    ident: bool,
-    /// git may change line endings or `$Id$`, on the way in or out.
-    may_change: bool,
+    /// Whether git fills in `$Id$`, and takes it out again.
+    ident: Given,
+    /// Whether git may change line endings or `$Id$`, on the way in or out. Looked up when somebody asks.
+    may_change: OnceCell<bool>,
 }
 
 impl PathFilters {
     fn look_up(git: &Repository, name: &str) -> PathFilters {
-        let config = git.config().and_then(|mut config| config.snapshot());
-        let is_set = |key: &str| {
-            let value = config.as_ref().ok().and_then(|config| config.get_string(key).ok());
-            value.is_some_and(|value| !["false", "lf", "native"].contains(&value.to_lowercase().as_str()))
-        };
-        let attribute = |attribute: &str| {
-            let value = git.get_attr(Path::new(name), attribute, AttrCheckFlags::FILE_THEN_INDEX);
-            Given::from(AttrValue::from_string(value.ok().flatten()))
-        };
-        let is_given = |given: &str| attribute(given) != Given::No;
-        let ident = attribute("ident");
         PathFilters {
             driver: ["filter", "working-tree-encoding"]
                 .into_iter()
-                .find(|driver| attribute(driver) == Given::Yes),
-            ident: ident == Given::Yes,
-            may_change: is_set("core.autocrlf")
-                || is_set("core.eol")
-                || ident != Given::No
-                || ["text", "crlf", "eol"].into_iter().any(is_given),
+                .find(|driver| given(git, name, driver) == Given::Yes),
+            ident: given(git, name, "ident"),
+            may_change: OnceCell::new(),
         }
+    }
+
+    fn may_change(&self, git: &Repository, name: &str) -> bool {
+        let look_up = || {
+            let config = git.config().and_then(|mut config| config.snapshot());
+            let is_set = |key: &str| {
+                let value = config.as_ref().ok().and_then(|config| config.get_string(key).ok());
+                value.is_some_and(|value| !["false", "lf", "native"].contains(&value.to_lowercase().as_str()))
+            };
+            let is_given = |attribute: &str| given(git, name, attribute) != Given::No;
+            self.ident != Given::No
+                || is_set("core.autocrlf")
+                || is_set("core.eol")
+                || ["text", "crlf", "eol"].into_iter().any(is_given)
+        };
+        *self.may_change.get_or_init(look_up)
     }
 }
 
 /// How an attribute is given for a path.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Given {
     No,
     /// `-attribute`
@@ -56,19 +59,19 @@ enum Given {
     Yes,
 }
 
-impl From<AttrValue<'_>> for Given {
-    fn from(value: AttrValue) -> Given {
-        match value {
-            AttrValue::Unspecified => Given::No,
-            AttrValue::False => Given::Off,
-            AttrValue::True | AttrValue::String(_) | AttrValue::Bytes(_) => Given::Yes,
-        }
+fn given(git: &Repository, name: &str, attribute: &str) -> Given {
+    let value = git.get_attr(Path::new(name), attribute, AttrCheckFlags::FILE_THEN_INDEX);
+    match AttrValue::from_string(value.ok().flatten()) {
+        AttrValue::Unspecified => Given::No,
+        AttrValue::False => Given::Off,
+        AttrValue::True | AttrValue::String(_) | AttrValue::Bytes(_) => Given::Yes,
     }
 }
 
-/// The filters of a path, as they were when this repository was first asked for them.
-fn of_path(repo: &Repo, name: &str) -> PathFilters {
-    *repo.filters.borrow_mut().entry(name.to_owned()).or_insert_with(|| PathFilters::look_up(&repo.git, name))
+/// Asks the filters of a path, as they were when this repository was first asked for them.
+fn ask<T>(repo: &Repo, name: &str, question: impl FnOnce(&PathFilters) -> T) -> T {
+    let mut known = repo.filters.borrow_mut();
+    question(known.entry(name.to_owned()).or_insert_with(|| PathFilters::look_up(&repo.git, name)))
 }
 
 /// Stores bytes as `git add` would. Returns their id.
@@ -94,7 +97,7 @@ pub fn id(repo: &Repo, name: &str, bytes: &[u8]) -> Result<Oid> {
 
 /// Whether git may hold other bytes than these: it takes out carriage returns, and what it filled in for `$Id$`.
 fn is_changed_on_the_way_in(repo: &Repo, name: &str, bytes: &[u8]) -> bool {
-    bytes.contains(&b'\r') || of_path(repo, name).ident
+    bytes.contains(&b'\r') || ask(repo, name, |filters| filters.ident == Given::Yes)
 }
 
 /// The bytes that `git checkout` would put on disk for a file of a commit.
@@ -143,12 +146,12 @@ fn plain_file<'r>(git: &'r Repository, commit: &git2::Commit, name: &str) -> Opt
 
 /// Whether git may hold other bytes of a file than are on disk, or put other bytes on disk than it holds.
 pub fn may_change(repo: &Repo, name: &str) -> bool {
-    of_path(repo, name).may_change
+    ask(repo, name, |filters| filters.may_change(&repo.git, name))
 }
 
 /// Refuses a path whose attributes name a filter program (git-lfs) or another encoding: libgit2 applies neither.
 fn refuse_drivers(repo: &Repo, name: &str) -> Result<()> {
-    match of_path(repo, name).driver {
+    match ask(repo, name, |filters| filters.driver) {
         Some(driver) => bail!(
             "{name} has the git attribute '{driver}': a kernel must be plain text to git. Take the attribute off in \
              .gitattributes"
