@@ -9,6 +9,7 @@ use lab_core::auto::{
     self, Auto, Budget, Editor, Ended, LastTurn, Options, Phase, Request, State, TurnOutcome,
 };
 use lab_core::project::Project;
+use lab_core::repo::Repo;
 use lab_core::run::Reason;
 use lab_core::run::record::Record;
 use lab_core::runner::process::Control;
@@ -236,7 +237,9 @@ fn run(options: &AutoArgs) -> Result<ExitCode> {
             say(&in_words(turn));
             turn.ignored.iter().take(IGNORED_LINES).for_each(|line| say(&format!("  ignored: {line}")));
             turn.answer_error.iter().for_each(|error| say(&format!("  {error}")));
-            super::clean::after_a_decision(&project);
+            if let Ok(repo) = Repo::open(&project) {
+                super::clean::after_a_decision(&repo);
+            }
         }
         (Phase::BackingOff, _) => {
             let why = state.candidate.as_ref().map(|candidate| format!(": {}", candidate.told.why));

@@ -67,7 +67,8 @@ pub fn judge(project: &Project, spec: RunSpec, job: &Job) -> Result<Answer> {
     };
     let spec = RunSpec { confinement: confinement::missing, ..spec };
     let is_measurement = spec.reason == lab_core::run::Reason::Measure;
-    let record = execute::execute(project, &spec, &job.control, |event| match event {
+    let mut index = RunIndex::new(project);
+    let record = execute::execute(project, &spec, &mut index, &job.control, |event| match event {
         RunEvent::Started(start) | RunEvent::Joined(start) => job.set_run(start.id),
         RunEvent::Progress(_, batch) => follow(job, &batch),
         _ => {}
@@ -83,7 +84,8 @@ pub fn judge(project: &Project, spec: RunSpec, job: &Job) -> Result<Answer> {
     let Some(verdict) = &record.verdict else {
         return Ok(Answer::error("the run has no verdict", "Call judge again."));
     };
-    let mut answer = judged(project, &RunIndex::open(project), &record, verdict);
+    index.refresh();
+    let mut answer = judged(project, &index, &record, verdict);
     if is_measurement {
         answer = answer.with("measured", measure::measured(&record));
     }
@@ -125,16 +127,20 @@ fn next(project: &Project, index: &RunIndex, record: &Record, verdict: &Verdict)
             format!("Mend the kernel and call judge again, or call discard with run {id}.")
         }
         Outcome::Pass => {
-            if let Some(kept) = run::kept_already(project, index, record) {
+            let Ok(repo) = Repo::open(project) else {
+                return "git's repository cannot be read: a person runs `lab doctor`.".to_owned();
+            };
+            let prospect = run::prospect(&repo, project, index, record);
+            if let Some(kept) = prospect.kept_already {
                 return format!("{kept}. Edit the kernel and call judge.");
             }
-            if decide::read_rules(project).is_ok_and(|rules| !rules.changed.is_empty()) {
+            if prospect.rules_changed {
                 return "The rules are not as in HEAD, so nothing can be kept: a person commits them with `lab rules -m TEXT`, or \
                         take the change back."
                     .to_owned();
             }
-            let incumbent = Repo::open(project).and_then(|repo| repo::incumbent(&repo, project));
-            match auto::decide(record, incumbent.unwrap_or_default().as_deref()) {
+            let incumbent = repo::incumbent(&repo, project).unwrap_or_default();
+            match auto::decide(record, incumbent.as_deref()) {
                 AutoDecision::Keep => format!("It is correct and faster: call keep with run {id}."),
                 AutoDecision::Discard => {
                     format!("It is not faster: call discard with run {id}, or keep it for another reason.")
@@ -189,9 +195,11 @@ fn about(
     arguments: &DecideArguments,
 ) -> std::result::Result<(RunIndex, Option<RunId>, Message), String> {
     let trailers = arguments.trailers()?;
+    let repo = Repo::open(project).map_err(|error| format!("{error:#}"))?;
     let mut index = RunIndex::open(project);
     let run = arguments.run.map(RunId).or_else(|| default_run(project, &index));
-    let message = decide::with_tested(Message::new(&arguments.message, trailers), project, &mut index, run);
+    let message = Message::new(&arguments.message, trailers);
+    let message = decide::with_tested(message, &repo, project, &mut index, run);
     Ok((index, run, message))
 }
 
@@ -204,7 +212,7 @@ fn decided(
     let refusal = match result {
         Ok(decided) => {
             let mut report = DecisionAnswer::of(project, index, &decided);
-            report.notes.extend(clean::after_a_decision(project));
+            report.notes.extend(Repo::open(project).ok().and_then(|repo| clean::after_a_decision(&repo)));
             let next = "Edit the kernel, then call judge.";
             return Answer::new(&decided_line(project, &decided), next, report);
         }

@@ -94,7 +94,7 @@ pub(super) fn decide(
     let mut all = carried.close(project, locked)?;
     all.extend(notes);
     let owes = |b: &RunSummary| b.decision.as_ref().is_some_and(|d| d.row.is_some() && !d.row_written);
-    index.refresh();
+    index.catch_up();
     let mut owed =
         index.newest_with(|keys| keys.is(Fact::OwesRow)).filter(|b| b.id != record.start.id && owes(b));
     let owed = owed.find_map(|summary| locked.lock.store.read(summary.id).ok());

@@ -13,7 +13,7 @@ use crate::runner::event::RunEvent;
 use crate::runner::log_link;
 use crate::runner::process::Control;
 use crate::runner::spec::RunSpec;
-use crate::store::RunStore;
+use crate::store::{RunIndex, RunStore};
 use lab_protocol::Exit;
 use std::sync::Arc;
 
@@ -43,15 +43,17 @@ impl NotRun {
 
 /// Runs the harness once, without a standby judge, and returns the record with its verdict. `tell` gets
 /// [`RunEvent::Started`] and then [`RunEvent::Progress`]; [`RunEvent::Joined`] comes first where another process judges the
-/// same inputs. An error means that no run was announced.
+/// same inputs. `index` finds the incumbent's record, if it is needed; it need not have read anything yet. An error means that
+/// no run was announced.
 pub fn execute(
     project: &Project,
     spec: &RunSpec,
+    index: &mut RunIndex,
     control: &Control,
     mut tell: impl FnMut(RunEvent),
 ) -> Result<Record, NotRun> {
     match begin(project, spec, &[], control, &mut tell)? {
-        Begun::Own(run) => Ok(run.judge(None, control, &mut tell)),
+        Begun::Own(run) => Ok(run.judge(None, index, control, &mut tell)),
         Begun::Joined(record) | Begun::Left(record) => Ok(*record),
     }
 }
