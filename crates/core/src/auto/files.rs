@@ -61,7 +61,7 @@ impl Files {
             let process =
                 read_state(project).ok().flatten().map(|state| format!(" (process {})", state.process));
             bail!(
-                "a `lab auto` works on {} already{}: `lab auto{} status` shows it, `lab auto{} stop` ends it",
+                "a `lab auto` works on {} already{}: `lab auto status{}` shows it, `lab auto stop{}` ends it",
                 project.kernel_name,
                 process.unwrap_or_default(),
                 project.argument,

@@ -4,9 +4,10 @@ use super::candidate::{Came, Judging, is_incumbent};
 use super::command::{Edit, Edited};
 use super::files::{Files, read_state};
 use super::hints::{self, Told};
-use super::patches;
+use super::progress;
 use super::requests::Request;
-use super::state::{Budget, Candidate, Counts, Phase, State};
+use super::state::{Budget, Candidate, Counts, LeftRun, Phase, State, TurnOutcome};
+use super::{mutator, patches};
 use crate::decide;
 use crate::project::Project;
 use crate::repo::{self, Repo};
@@ -35,6 +36,8 @@ pub enum Editor {
     Command(Vec<String>),
     /// The patches of a folder, one a turn, by name.
     Patches(PathBuf),
+    /// The seeded mutator, with its seed.
+    Mutator(u64),
 }
 
 /// The options of `lab auto`.
@@ -82,7 +85,7 @@ pub fn run(auto: &mut Auto) -> Result<Ended> {
     files.create()?;
     let _lock = files.lock(auto.project)?;
     let state = begin(auto)?;
-    let mut running = Running { files: &files, state, began: Instant::now(), earlier: 0.0 };
+    let mut running = Running { files: &files, state, began: Instant::now(), earlier: 0.0, head: None };
     running.earlier = running.state.counts.seconds;
     // A request to a loop that has ended is not for this one.
     let _ = files.take_request();
@@ -121,7 +124,11 @@ fn begin(auto: &Auto) -> Result<State> {
             let counts = Counts { failures_in_a_row: 0, ..counts };
             State { process: std::process::id(), budget, counts, ended: None, ..old }
         }
-        Some(old) => State { last_turn: old.last_turn, ..State::new(&project.kernel_name, budget, old.turn) },
+        Some(old) => State {
+            last_turn: old.last_turn,
+            left: old.left,
+            ..State::new(&project.kernel_name, budget, old.turn)
+        },
         None => State::new(&project.kernel_name, budget, 0),
     })
 }
@@ -133,6 +140,8 @@ struct Running<'a> {
     began: Instant,
     /// Seconds of this budget in earlier processes.
     earlier: f64,
+    /// The commit of HEAD when it was last looked where the loop stands.
+    head: Option<String>,
 }
 
 impl Running<'_> {
@@ -157,6 +166,7 @@ impl Running<'_> {
                 }
                 continue;
             }
+            self.look(auto, &mut index);
             if let Some(ended) = self.between(auto)? {
                 return Ok(ended);
             }
@@ -164,6 +174,20 @@ impl Running<'_> {
                 return Ok(ended);
             }
         }
+    }
+
+    /// Reads where the loop stands, if HEAD moved since.
+    fn look(&mut self, auto: &Auto, index: &mut RunIndex) {
+        let project = auto.project;
+        let head = Repo::open(project).ok().and_then(|repo| repo::head(&repo).ok()?.commit);
+        index.refresh();
+        if self.head.is_none() || self.head != head {
+            (self.state.best, self.state.bounds) =
+                (progress::best(project, index), progress::bounds(project, index));
+            self.head = head;
+        }
+        self.state.older_kept =
+            if self.state.plateau { progress::older_kept(project, index) } else { Vec::new() };
     }
 
     /// Takes the candidate to its end. Returns how the loop ended, if it did.
@@ -178,6 +202,7 @@ impl Running<'_> {
             Judging { project: auto.project, files: self.files, spec: auto.spec, control: auto.control };
         let came = judging.finish(index, candidate);
         let came = came.and_then(|came| judging.put_back(candidate).map(|()| came));
+        let came = came.and_then(|came| self.leave(auto, candidate, &came).map(|()| came));
         match came {
             Ok(Came::Ended(told)) => {
                 let is_judged = told.run.is_some_and(|run| run > candidate.after);
@@ -193,6 +218,17 @@ impl Running<'_> {
             Ok(Came::Trouble(why)) => self.trouble(auto, &why),
             Err(error) => self.trouble(auto, &format!("{error:#}")),
         }
+    }
+
+    /// Keeps what the command said of a run that is left to a person.
+    fn leave(&mut self, auto: &Auto, candidate: &Candidate, came: &Came) -> Result<()> {
+        let Came::Ended(told) = came else { return Ok(()) };
+        let Some(run) = told.run.filter(|_| told.outcome == TurnOutcome::Left) else { return Ok(()) };
+        let message = candidate.answer.message(told.turn);
+        decide::leave(auto.project, run, &message)?;
+        let (description, why) = (message.subject().to_owned(), told.why.clone());
+        self.state.note_left(LeftRun { run, description, why });
+        Ok(())
     }
 
     /// Notes a failure that no turn is to blame for, and waits.
@@ -272,6 +308,7 @@ impl Running<'_> {
         index.refresh();
         let edited = match &auto.options.editor {
             Editor::Command(words) => self.run_command(auto, index, words),
+            Editor::Mutator(seed) => mutator::edit(auto.project, index, *seed, self.state.turn),
             Editor::Patches(folder) => match patches::next(folder, self.state.patch.as_deref())? {
                 None => {
                     self.state.turn -= 1;
@@ -301,6 +338,7 @@ impl Running<'_> {
                 (auto.tell)(&self.state);
                 match &auto.options.editor {
                     Editor::Command(_) => self.back_off(auto, &why),
+                    Editor::Mutator(_) => Ok(Some(Ended::Done(why))),
                     // The next patch may apply, and there is nothing to wait for.
                     Editor::Patches(_) => {
                         self.state.counts.failures_in_a_row = 0;

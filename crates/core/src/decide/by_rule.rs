@@ -1,7 +1,7 @@
 //! A decision by rule: `lab run --decide`, the screen with `[auto] decide`, and `lab auto` decide a run here.
 
 use super::auto::{self, AutoDecision};
-use super::{Decided, Refusal, discard, is_undecided, keep};
+use super::{Decided, Refusal, discard, is_undecided, judged_bytes, keep, keeps_at_same};
 use crate::history::tested;
 use crate::message::{Message, TrailerKey};
 use crate::project::Project;
@@ -30,8 +30,12 @@ pub fn by_rule(
     asked: &mut RunContext,
 ) -> Ruling {
     let run = Some(record.start.id);
-    let incumbent = Repo::open(project).and_then(|repo| repo::incumbent(&repo, project)).unwrap_or_default();
-    let decided = match auto::decide(record, incumbent.as_deref()) {
+    let repo = Repo::open(project);
+    let incumbent = repo.as_ref().map_or(Ok(None), |repo| repo::incumbent(repo, project)).unwrap_or_default();
+    let at_same = repo.is_ok_and(|repo| {
+        judged_bytes(index.store(), record).is_ok_and(|bytes| keeps_at_same(&repo, project, &bytes))
+    });
+    let decided = match auto::decide(record, incumbent.as_deref(), at_same) {
         AutoDecision::Keep => keep(project, index, run, message, asked),
         AutoDecision::Discard => discard(project, index, run, message, false),
         AutoDecision::Leave(why) => return Ruling::Left(why),

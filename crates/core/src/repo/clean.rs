@@ -27,13 +27,15 @@ pub struct Cleaned {
 /// Above this number of loose objects a decision packs them.
 const MANY: usize = 4_000;
 
-/// Above this number of loose refs of discarded runs a decision packs them.
+/// Above this number of loose refs of attempts a decision packs them.
 const MANY_REFS: usize = 512;
 
 /// Whether there are so many loose refs that packing them is worth its time.
 pub fn has_many_loose_refs(repo: &Repo) -> bool {
-    let folder = repo.git.commondir().join("refs/lab/discarded");
-    fs::read_dir(folder).map_or(0, |entries| entries.take(MANY_REFS + 1).count()) > MANY_REFS
+    let folders =
+        ["discarded", "auto", "saved", "left"].map(|name| repo.git.commondir().join("refs/lab").join(name));
+    let entries = folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten();
+    entries.take(MANY_REFS + 1).count() > MANY_REFS
 }
 
 /// Packs the refs below `refs/lab`, with the git program. A ref that is written meanwhile stays loose. It is a step of a decision.
