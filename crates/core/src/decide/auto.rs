@@ -8,11 +8,11 @@ use lab_protocol::report::Speed;
 
 /// The rule in one line, for the screen and for the command of a loop.
 const RULE: &str = "auto-decide: keeps what is correct and faster; discards what is slower, the same or wrong; leaves what does not \
-                    build, crashes, is caveated, is mixed, is undecided or was not timed in turns with the incumbent";
+                    build, crashes, is correct but caveated, is mixed, is undecided or was not timed in turns with the incumbent";
 
 /// The rule with `keep_shorter`.
 const RULE_KEEP_SHORTER: &str = "auto-decide: keeps what is correct and faster, or the same and shorter in tokens; discards what is slower, \
-                                 wrong, or the same and not shorter; leaves what does not build, crashes, is caveated, is mixed, is \
+                                 wrong, or the same and not shorter; leaves what does not build, crashes, is correct but caveated, is mixed, is \
                                  undecided or was not timed in turns with the incumbent";
 
 /// The rule in one line, as lab.toml sets it.
@@ -55,11 +55,12 @@ pub fn decide(record: &Record, incumbent: Option<&str>, keeps_at_same: bool) -> 
         Some(held) if held == record.start.blob => return leave("these are the incumbent's own bytes"),
         Some(_) => {}
     }
-    if let Some(caveat) = verdict.caveats.first() {
-        return AutoDecision::Leave(format!("the result is caveated: {caveat}"));
-    }
+    // A caveat weakens a time, or says that less was checked. What failed a check is wrong all the same.
     if verdict.outcome == Outcome::Fail {
         return AutoDecision::Discard;
+    }
+    if let Some(caveat) = verdict.caveats.first() {
+        return AutoDecision::Leave(format!("the result is caveated: {caveat}"));
     }
     if verdict.emulated {
         return leave("the times of an emulated device are no verdict on speed");
@@ -135,6 +136,11 @@ mod tests {
         decides(&with(Speed::Same, |_| {}), "discard");
         let wrong = |v: &mut Verdict| (v.outcome, v.change) = (Outcome::Fail, None);
         decides(&with(Speed::Faster, wrong), "discard");
+        let wrong_and_caveated = |v: &mut Verdict| {
+            wrong(v);
+            v.caveats.push("heat".into());
+        };
+        decides(&with(Speed::Faster, wrong_and_caveated), "discard");
         // Wrong is wrong on an emulated device too.
         decides(
             &with(Speed::Faster, |v| (v.outcome, v.change, v.emulated) = (Outcome::Fail, None, true)),
@@ -163,11 +169,6 @@ mod tests {
         decides(&fast(|v| v.outcome = Outcome::Crash), "it crashed");
         decides(&fast(|v| (v.outcome, v.build_failed) = (Outcome::Crash, true)), "it does not build");
         decides(&fast(|v| v.caveats.push("clocks moved".into())), "the result is caveated: clocks moved");
-        let wrong_and_caveated = |v: &mut Verdict| {
-            v.outcome = Outcome::Fail;
-            v.caveats.push("heat".into());
-        };
-        decides(&fast(wrong_and_caveated), "the result is caveated: heat");
         decides(&fast(|v| v.emulated = true), "the times of an emulated device are no verdict on speed");
         decides(&fast(|v| v.change = None), "it was not timed in turns with the incumbent");
         decides(&with(Speed::Mixed, |_| {}), "the result is mixed: some workloads are slower");
