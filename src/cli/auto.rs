@@ -6,7 +6,7 @@ use crate::confinement;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use lab_core::auto::{
-    self, Auto, Budget, Editor, Ended, KeptPoint, LastTurn, LeftRun, Options, Phase, Request, State,
+    self, Auto, Budget, DiskUse, Editor, Ended, KeptPoint, LastTurn, LeftRun, Options, Phase, Request, State,
     TurnOutcome,
 };
 use lab_core::project::Project;
@@ -126,6 +126,7 @@ struct StatusAnswer {
     running: bool,
     /// `None` if there was no loop yet.
     state: Option<State>,
+    disk: DiskUse,
 }
 
 pub fn main(options: &AutoArgs) -> Result<ExitCode> {
@@ -158,8 +159,9 @@ fn ask(kernel: &KernelArg, asked: Request) -> Result<ExitCode> {
 fn show_status(options: &StatusArgs) -> Result<ExitCode> {
     let project = open(options.kernel.kernel.as_deref())?;
     let (running, state) = (auto::is_running(&project)?, auto::read_state(&project)?);
+    let disk = auto::disk_use(&project)?;
     if options.json.json {
-        return Ok(answer(Exit::Passed, StatusAnswer { running, state }));
+        return Ok(answer(Exit::Passed, StatusAnswer { running, state, disk }));
     }
     let Some(state) = state else {
         say(&format!("no `lab auto` has worked on {} yet", project.kernel_name));
@@ -172,6 +174,12 @@ fn show_status(options: &StatusArgs) -> Result<ExitCode> {
     });
     say(&format!("  {}", counts(&state)));
     state.last_turn.iter().for_each(|turn| say(&format!("  last: {}", in_words(turn))));
+    let megabytes = |bytes: u64| bytes as f64 / 1e6;
+    say(&format!(
+        "  on disk: {:.1} MB in .lab/runs, {:.1} MB of git's objects",
+        megabytes(disk.runs_bytes),
+        megabytes(disk.git_bytes)
+    ));
     where_it_stands(&state).iter().for_each(|line| say(&format!("  {line}")));
     Ok(ExitCode::SUCCESS)
 }

@@ -186,7 +186,7 @@ fn bytes_that_were_judged_before_are_not_judged_again_and_a_crash_may_be_mended(
 }
 
 /// Starts a loop whose command waits for the file `go` once it has edited.
-fn waiting(lab: &Lab) -> Child {
+pub fn waiting(lab: &Lab) -> Child {
     let line = "echo \"run quick $LAB_TURN\" >> kernel.cu; touch $HOME/editing; while ! [ -e $HOME/go ]; do sleep 0.01; done";
     let child = auto_command(lab, "--experiments 1", line).spawn().unwrap();
     until("the command edits", || lab.path("../home/editing").exists());
@@ -252,7 +252,7 @@ fn a_loop_ends_with_its_costs_and_says_at_a_plateau_that_nothing_helps() {
 
 /// Goes on with a loop that was killed, until two experiments are judged, and looks at everything that it wrote.
 #[track_caller]
-fn goes_on(lab: &Lab, line: &str) {
+pub fn goes_on(lab: &Lab, line: &str) {
     let ended = auto(lab, "--experiments 2", line).is(0);
     assert!(ended.out.contains("2 experiments"), "{ended:?}");
     incumbent_is_back(lab);

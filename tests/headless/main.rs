@@ -6,6 +6,7 @@
 mod headers;
 
 mod auto;
+mod auto_faults;
 mod auto_loop;
 mod auto_rules;
 mod bad_git;

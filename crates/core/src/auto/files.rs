@@ -101,6 +101,18 @@ impl Files {
         Ok((file, path))
     }
 
+    /// Bytes of files other than the kernel that were kept of all turns.
+    pub fn kept_bytes(&self) -> u64 {
+        let text = self.root.read_text(&self.folder.join("kept_bytes"), 64);
+        text.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+    }
+
+    pub fn write_kept_bytes(&self, bytes: u64) -> Result<()> {
+        let path = self.folder.join("kept_bytes");
+        let written = self.root.replace(&path, bytes.to_string().as_bytes());
+        written.with_context(|| format!("cannot write {}", path.display()))
+    }
+
     /// Removes and returns what a person asked the loop for.
     pub fn take_request(&self) -> Option<String> {
         let path = self.folder.join("request");

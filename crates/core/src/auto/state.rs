@@ -175,6 +175,9 @@ pub struct State {
     /// At a plateau: kept kernels from which `--from COMMIT` starts, the newest first. Else empty.
     #[serde(default)]
     pub older_kept: Vec<KeptPoint>,
+    /// Runs up to this one are cleaned up: a long run.log of a discarded run is cut.
+    #[serde(default)]
+    pub cleaned: u64,
     /// The last runs that were left to a person.
     #[serde(default)]
     pub left: Vec<LeftRun>,
@@ -214,6 +217,7 @@ impl State {
             best: None,
             bounds: None,
             older_kept: Vec::new(),
+            cleaned: 0,
             left: Vec::new(),
         }
     }

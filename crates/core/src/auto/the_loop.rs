@@ -1,83 +1,32 @@
 //! The loop itself: turn after turn, with waits, budgets and requests between them.
 
 use super::candidate::{Came, Judging, is_incumbent};
-use super::command::{Edit, Edited};
+use super::command::{self, Edit, Edited};
+use super::disk;
 use super::files::{Files, read_state};
 use super::hints::{self, Told};
+use super::options::{Auto, Editor, Ended};
 use super::progress;
 use super::requests::Request;
-use super::state::{Budget, Candidate, Counts, LeftRun, Phase, State, TurnOutcome};
+use super::state::{Candidate, Counts, LeftRun, Phase, State, TurnOutcome};
 use super::{mutator, patches};
 use crate::decide;
-use crate::project::Project;
 use crate::repo::{self, Repo};
 use crate::run::RunId;
-use crate::run::record::Record;
 use crate::runner::execute::{NotRun, inputs_of};
-use crate::runner::process::Control;
-use crate::runner::spec::RunSpec;
 use crate::store::RunIndex;
 use anyhow::{Result, bail};
 use jiff::Timestamp;
-use serde_json::Value;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// How often a waiting loop looks for a person's save and for requests.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
+/// Turns between two clean-ups.
+const CLEAN_EVERY: u64 = 16;
+
 /// The longest wait after a failure.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
-
-/// Who edits the kernel.
-#[derive(Clone, Debug)]
-pub enum Editor {
-    /// A program and its arguments.
-    Command(Vec<String>),
-    /// The patches of a folder, one a turn, by name.
-    Patches(PathBuf),
-    /// The seeded mutator, with its seed.
-    Mutator(u64),
-}
-
-/// The options of `lab auto`.
-#[derive(Clone, Debug)]
-pub struct Options {
-    pub editor: Editor,
-    pub budget: Budget,
-    pub turn_limit: Duration,
-    /// How many crashes in a row the command may mend.
-    pub mend: u32,
-    /// Failures in a row after which the loop ends.
-    pub give_up: u32,
-    /// The wait after the first failure. It doubles with each further one.
-    pub back_off: Duration,
-    /// Discards in a row that are a plateau.
-    pub plateau: u32,
-}
-
-/// A loop, and what it works with.
-pub struct Auto<'a> {
-    pub project: &'a Project,
-    pub options: &'a Options,
-    pub spec: &'a RunSpec,
-    pub control: &'a Control,
-    /// Returns a record as `lab run --json` prints it.
-    pub report: &'a dyn Fn(&RunIndex, &Record) -> Value,
-    /// Called after each turn, and at each wait.
-    pub tell: &'a mut dyn FnMut(&State),
-}
-
-/// How a loop ended.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Ended {
-    /// A budget is spent, or a person asked for the end.
-    Done(String),
-    /// It failed too often in a row.
-    GaveUp(String),
-    /// A signal ended it. What was not decided is decided by the next loop.
-    Stopped,
-}
 
 /// Runs the loop until it ends. An error means that it could not start, or could not write its own files.
 pub fn run(auto: &mut Auto) -> Result<Ended> {
@@ -89,6 +38,7 @@ pub fn run(auto: &mut Auto) -> Result<Ended> {
     running.earlier = running.state.counts.seconds;
     // A request to a loop that has ended is not for this one.
     let _ = files.take_request();
+    running.keep_half_done(auto)?;
     running.enter(auto, Phase::Starting)?;
     let ended = running.turns(auto)?;
     running.state.ended = Some(match &ended {
@@ -127,6 +77,7 @@ fn begin(auto: &Auto) -> Result<State> {
         Some(old) => State {
             last_turn: old.last_turn,
             left: old.left,
+            cleaned: old.cleaned,
             ..State::new(&project.kernel_name, budget, old.turn)
         },
         None => State::new(&project.kernel_name, budget, 0),
@@ -145,6 +96,20 @@ struct Running<'a> {
 }
 
 impl Running<'_> {
+    /// Keeps the edit during which an earlier loop was killed.
+    fn keep_half_done(&mut self, auto: &mut Auto) -> Result<()> {
+        let is_command = matches!(auto.options.editor, Editor::Command(_));
+        if self.state.phase != Phase::Editing || !is_command {
+            return Ok(());
+        }
+        if let Some(told) = command::keep_half_done(auto.project, self.files, self.state.turn)? {
+            self.state.last_turn = Some(told);
+            self.files.write_state(&self.state)?;
+            (auto.tell)(&self.state);
+        }
+        Ok(())
+    }
+
     /// Writes the state with a new phase.
     fn enter(&mut self, auto: &mut Auto, phase: Phase) -> Result<()> {
         let is_new = self.state.phase != phase;
@@ -167,12 +132,20 @@ impl Running<'_> {
                 continue;
             }
             self.look(auto, &mut index);
+            self.clean(auto, &index);
             if let Some(ended) = self.between(auto)? {
                 return Ok(ended);
             }
             if let Some(ended) = self.edit(auto, &mut index)? {
                 return Ok(ended);
             }
+        }
+    }
+
+    /// Bounds what old runs take on disk, from time to time.
+    fn clean(&mut self, auto: &Auto, index: &RunIndex) {
+        if self.state.turn.is_multiple_of(CLEAN_EVERY) {
+            self.state.cleaned = disk::cut_logs(auto.project, index, RunId(self.state.cleaned)).0;
         }
     }
 
@@ -322,7 +295,10 @@ impl Running<'_> {
             },
         };
         match edited {
-            Ok(Edited::Stopped) => Ok(Some(Ended::Stopped)),
+            Ok(Edited::Stopped(told)) => {
+                self.state.last_turn = Some(told);
+                Ok(Some(Ended::Stopped))
+            }
             Ok(Edited::Kernel { bytes, answer, told }) => {
                 self.files.write_candidate(&bytes)?;
                 let hash = blake3::hash(&bytes).to_hex().to_string();

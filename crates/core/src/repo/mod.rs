@@ -46,7 +46,9 @@ pub use apply_patch::{Patched, apply_patch};
 pub use branch::{Move, Moved, head_ref, move_branch};
 pub use bundle_records::records_in;
 pub use checkout::{bytes_of, checkout_kernel, link_target, staged};
-pub use clean::{Cleaned, ObjectFiles, clean, has_many_loose_objects, has_many_loose_refs, pack_refs};
+pub use clean::{
+    Cleaned, ObjectFiles, clean, has_many_loose_objects, has_many_loose_refs, object_files, pack_refs,
+};
 pub use commit::{ChangedFile, CommitFile, Prepared, ToCommit, detached_note, prepare_kernel, prepare_rules};
 pub use details::{ChangeKind, CommitDetails, FileChange, commit_details};
 pub use exact::remember_bytes;
