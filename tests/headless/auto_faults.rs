@@ -39,7 +39,7 @@ fn what_a_command_had_done_when_the_loop_was_killed_is_kept_by_the_next_loop() {
     child.wait().unwrap();
     auto(&lab, "--experiments 1", "exit 1; ")
         .is(4)
-        .says("turn 1: failed: the loop was killed while the command edited");
+        .says("turn 1: failed: the loop was ended while the command edited");
     assert_eq!(lab.git("show refs/lab/auto/1:kernel.cu"), "// the first\nrun quick 1\n");
     assert_eq!(lab.git("for-each-ref refs/lab/auto").lines().count(), 1, "once, and not at each start");
     goes_on(&lab, "echo \"run slower $LAB_TURN\" >> kernel.cu");

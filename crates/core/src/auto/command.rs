@@ -71,7 +71,9 @@ impl Edit<'_> {
         let started = Instant::now();
         let user = Root::new(&self.files.user);
         let repo = Repo::open(self.project)?;
-        let tree = AgentTree::create(&repo, self.project, &self.files.user.join("tree"), self.from)?;
+        keep_half_done(self.project, self.files)?;
+        let tree =
+            AgentTree::create(&repo, self.project, &self.files.user.join("tree"), self.turn, self.from)?;
         let before = tree.read_kernel().context("cannot read the kernel in the work tree of the command")?;
         let [state, answer] = ["state.json", "answer.json"].map(|name| self.files.user.join(name));
         user.replace(&state, self.state).with_context(|| format!("cannot write {}", state.display()))?;
@@ -88,6 +90,7 @@ impl Edit<'_> {
         told.seconds = started.elapsed().as_secs_f64();
         if self.control.is_ended() {
             keep_others(&tree, &repo, self.files, &mut told, true)?;
+            end_turn(self.files)?;
             return Ok(Edited::Stopped(
                 told.ended(TurnOutcome::Failed, "the loop was ended while the command edited"),
             ));
@@ -111,6 +114,9 @@ impl Edit<'_> {
         };
         // The kernel of a command that failed is not judged, and it is not lost.
         keep_others(&tree, &repo, self.files, &mut told, kernel.is_err())?;
+        if kernel.as_ref().map_or(true, |bytes| *bytes == before) {
+            end_turn(self.files)?;
+        }
         let cost = said.cost.unwrap_or(0.0);
         Ok(match kernel {
             Err(why) => Edited::Without { told: told.ended(TurnOutcome::Failed, why), cost },
@@ -149,18 +155,26 @@ impl Edit<'_> {
     }
 }
 
-/// Keeps in git what the command of a turn had done when its loop was killed. `None` if it had changed nothing, or if there is no
-/// work tree of it.
-pub(super) fn keep_half_done(project: &Project, files: &Files, turn: u64) -> Result<Option<LastTurn>> {
+/// Keeps in git what a command had done in a turn that did not end: the loop was killed, or its files could not be written. `None`
+/// if every turn ended, or the command had changed nothing.
+pub(super) fn keep_half_done(project: &Project, files: &Files) -> Result<Option<LastTurn>> {
     let repo = Repo::open(project)?;
-    let Some(tree) = AgentTree::find(&repo, project, &files.user.join("tree"))? else { return Ok(None) };
+    let Some((tree, turn)) = AgentTree::find(&repo, project, &files.user.join("tree"))? else {
+        return Ok(None);
+    };
     let mut told = LastTurn::begun(turn);
     keep_others(&tree, &repo, files, &mut told, true)?;
-    let why = "the loop was killed while the command edited";
+    end_turn(files)?;
+    let why = "the loop was ended while the command edited";
     Ok(told.ignored_ref.is_some().then(|| told.ended(TurnOutcome::Failed, why)))
 }
 
-/// Keeps in git what the command changed besides the kernel, within what the loop may keep, and ends the turn of the tree.
+/// Notes that nothing of the work tree is needed any more. Call it once the command's kernel is stored elsewhere.
+pub(super) fn end_turn(files: &Files) -> Result<()> {
+    AgentTree::forget(&files.user.join("tree")).context("cannot end the turn of the command")
+}
+
+/// Keeps in git what the command changed besides the kernel, within what the loop may keep.
 fn keep_others(
     tree: &AgentTree,
     repo: &Repo,
@@ -175,7 +189,7 @@ fn keep_others(
         files.write_kept_bytes(kept.saturating_add(others.bytes))?;
     }
     told.ignore(others);
-    tree.close()
+    Ok(())
 }
 
 fn in_words(ending: Ending, limit: Duration) -> String {

@@ -98,11 +98,10 @@ struct Running<'a> {
 impl Running<'_> {
     /// Keeps the edit during which an earlier loop was killed.
     fn keep_half_done(&mut self, auto: &mut Auto) -> Result<()> {
-        let is_command = matches!(auto.options.editor, Editor::Command(_));
-        if self.state.phase != Phase::Editing || !is_command {
-            return Ok(());
+        if self.state.candidate.is_some() {
+            return command::end_turn(self.files);
         }
-        if let Some(told) = command::keep_half_done(auto.project, self.files, self.state.turn)? {
+        if let Some(told) = command::keep_half_done(auto.project, self.files)? {
             self.state.last_turn = Some(told);
             self.files.write_state(&self.state)?;
             (auto.tell)(&self.state);
@@ -171,6 +170,7 @@ impl Running<'_> {
         candidate: &Candidate,
     ) -> Result<Option<Ended>> {
         self.enter(auto, Phase::Judging)?;
+        command::end_turn(self.files)?;
         let judging =
             Judging { project: auto.project, files: self.files, spec: auto.spec, control: auto.control };
         let came = judging.finish(index, candidate);

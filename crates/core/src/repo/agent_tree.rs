@@ -55,13 +55,19 @@ pub struct OtherChanges {
 
 impl AgentTree {
     /// Replaces the folder `path` by a work tree of HEAD, with `kernel` as the kernel's bytes; `None` takes the incumbent's.
-    pub fn create(repo: &Repo, project: &Project, path: &Path, kernel: Option<&[u8]>) -> Result<AgentTree> {
+    pub fn create(
+        repo: &Repo,
+        project: &Project,
+        path: &Path,
+        turn: u64,
+        kernel: Option<&[u8]>,
+    ) -> Result<AgentTree> {
         let what = || format!("cannot prepare the work tree {}", path.display());
         let head = head_commit(&repo.git)?.context("HEAD is on no commit")?;
         let base = head.id();
         let parent = Root::new(path.parent().unwrap_or(path));
         let root = Root::new(path);
-        forget(&parent, path).with_context(what)?;
+        AgentTree::forget(path).with_context(what)?;
         match parent.remove_dir_all(path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(error).with_context(what);
@@ -88,7 +94,7 @@ impl AgentTree {
         };
         let kernel = project.kernel_name.clone();
         root.replace(Path::new(&kernel), &bytes).with_context(what)?;
-        parent.replace(&base_file(path), base.to_string().as_bytes()).with_context(what)?;
+        parent.replace(&note(path), format!("{base} {turn}").as_bytes()).with_context(what)?;
         let mut before = BTreeMap::new();
         walk(path, Path::new(""), &mut |file, found| {
             before.insert(file.to_owned(), stamp(found));
@@ -96,15 +102,15 @@ impl AgentTree {
         Ok(AgentTree { root, kernel, base, before })
     }
 
-    /// The work tree that a killed loop left in the folder `path`; `None` if there is none. Its files count as changed where
+    /// The work tree of a turn that did not end in the folder `path`, with the turn; `None` if there is none. Its files count as changed where
     /// their bytes differ from the commit that they were taken from.
-    pub fn find(repo: &Repo, project: &Project, path: &Path) -> Result<Option<AgentTree>> {
+    pub fn find(repo: &Repo, project: &Project, path: &Path) -> Result<Option<(AgentTree, u64)>> {
         let git = &repo.git;
         let parent = Root::new(path.parent().unwrap_or(path));
-        let Ok(base) = parent.read_text(&base_file(path), 64) else { return Ok(None) };
-        let Ok(commit) = Oid::from_str(base.trim()).and_then(|base| git.find_commit(base)) else {
-            return Ok(None);
-        };
+        let Ok(noted) = parent.read_text(&note(path), 64) else { return Ok(None) };
+        let Some((base, turn)) = noted.split_once(' ') else { return Ok(None) };
+        let base = Oid::from_str(base).and_then(|base| git.find_commit(base));
+        let (Ok(commit), Ok(turn)) = (base, turn.parse()) else { return Ok(None) };
         if !path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
             return Ok(None);
         }
@@ -120,13 +126,15 @@ impl AgentTree {
             git2::TreeWalkResult::Ok
         })?;
         let (root, kernel) = (Root::new(path), project.kernel_name.clone());
-        Ok(Some(AgentTree { root, kernel, base: commit.id(), before }))
+        Ok(Some((AgentTree { root, kernel, base: commit.id(), before }, turn)))
     }
 
-    /// Notes that the turn has ended: [`AgentTree::find`] does not find the tree any more.
-    pub fn close(&self) -> Result<()> {
-        let parent = Root::new(self.path().parent().unwrap_or(self.path()));
-        forget(&parent, self.path()).context("cannot end the turn of the command")
+    /// Notes that the turn of the work tree in the folder `path` has ended: [`AgentTree::find`] does not find it any more.
+    pub fn forget(path: &Path) -> std::io::Result<()> {
+        match Root::new(path.parent().unwrap_or(path)).remove_file(&note(path)) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            removed => removed,
+        }
     }
 
     /// The folder.
@@ -257,16 +265,8 @@ impl AgentTree {
     }
 }
 
-/// Removes the note of a work tree's commit.
-fn forget(parent: &Root, path: &Path) -> std::io::Result<()> {
-    match parent.remove_file(&base_file(path)) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
-    }
-}
-
-/// Where the commit of a work tree is noted, beside it.
-fn base_file(path: &Path) -> PathBuf {
+/// Where commit and turn of a work tree are noted, beside it.
+fn note(path: &Path) -> PathBuf {
     path.with_extension("base")
 }
 
