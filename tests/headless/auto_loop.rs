@@ -7,7 +7,7 @@ use std::fs;
 use std::process::Child;
 
 /// A repository whose harness says `faster`, `slower`, `same`, `wrong` or `crash` as the kernel's last line does.
-fn lab() -> Lab {
+pub fn lab() -> Lab {
     let lab = Lab::new();
     in_turns(&lab, 1.05, "faster");
     let faster = lab.read("harness.py");
@@ -28,29 +28,29 @@ fn lab() -> Lab {
 }
 
 /// A harness without the lines of `lab init`'s mark.
-fn body(harness: &str) -> String {
+pub fn body(harness: &str) -> String {
     harness.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n")
 }
 
 /// `lab auto` with a shell line as the command, and waits of a millisecond.
-fn auto_command(lab: &Lab, options: &str, line: &str) -> std::process::Command {
+pub fn auto_command(lab: &Lab, options: &str, line: &str) -> std::process::Command {
     let mut command = lab.lab_command(&format!("auto --back-off 0.001 {options} -- sh -c"));
     command.arg(line);
     command
 }
 
-fn auto(lab: &Lab, options: &str, line: &str) -> CommandOutput {
+pub fn auto(lab: &Lab, options: &str, line: &str) -> CommandOutput {
     finish(auto_command(lab, options, line).spawn().unwrap())
 }
 
-fn state(lab: &Lab) -> Value {
+pub fn state(lab: &Lab) -> Value {
     let answer = lab.lab("auto status --json").is(0).json();
     answer["state"].clone()
 }
 
 /// The kernel in HEAD is the one on disk, and nothing else of the work tree changed.
 #[track_caller]
-fn incumbent_is_back(lab: &Lab) {
+pub fn incumbent_is_back(lab: &Lab) {
     assert_eq!(lab.git("status --porcelain --untracked-files=no"), "");
 }
 
@@ -186,7 +186,7 @@ fn bytes_that_were_judged_before_are_not_judged_again_and_a_crash_may_be_mended(
 }
 
 /// Starts a loop whose command waits for the file `go` once it has edited.
-fn waiting(lab: &Lab) -> Child {
+pub fn waiting(lab: &Lab) -> Child {
     let line = "echo \"run quick $LAB_TURN\" >> kernel.cu; touch $HOME/editing; while ! [ -e $HOME/go ]; do sleep 0.01; done";
     let child = auto_command(lab, "--experiments 1", line).spawn().unwrap();
     until("the command edits", || lab.path("../home/editing").exists());
@@ -252,7 +252,7 @@ fn a_loop_ends_with_its_costs_and_says_at_a_plateau_that_nothing_helps() {
 
 /// Goes on with a loop that was killed, until two experiments are judged, and looks at everything that it wrote.
 #[track_caller]
-fn goes_on(lab: &Lab, line: &str) {
+pub fn goes_on(lab: &Lab, line: &str) {
     let ended = auto(lab, "--experiments 2", line).is(0);
     assert!(ended.out.contains("2 experiments"), "{ended:?}");
     incumbent_is_back(lab);

@@ -7,7 +7,7 @@ mod repository;
 mod session;
 
 use jiff::tz::TimeZone;
-use lab_core::config::Goal;
+use lab_core::config::{AutoConfig, Goal};
 use lab_core::inputs::Inputs;
 use lab_core::repo::LogEntry;
 use lab_core::rules::Rules;
@@ -114,7 +114,7 @@ impl World {
             objective: "throughput_sps".into(),
             goal: Goal::Maximize,
             external: None,
-            auto: false,
+            auto: AutoConfig::default(),
         };
         World {
             model: Model::new(setup, Theme::plain(), TimeZone::UTC),

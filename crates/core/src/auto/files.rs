@@ -61,7 +61,7 @@ impl Files {
             let process =
                 read_state(project).ok().flatten().map(|state| format!(" (process {})", state.process));
             bail!(
-                "a `lab auto` works on {} already{}: `lab auto{} status` shows it, `lab auto{} stop` ends it",
+                "a `lab auto` works on {} already{}: `lab auto status{}` shows it, `lab auto stop{}` ends it",
                 project.kernel_name,
                 process.unwrap_or_default(),
                 project.argument,
@@ -99,6 +99,18 @@ impl Files {
         let path = self.folder.join("command.log");
         let file = self.root.create(&path).with_context(|| format!("cannot write {}", path.display()))?;
         Ok((file, path))
+    }
+
+    /// Bytes of files other than the kernel that were kept of all turns.
+    pub fn kept_bytes(&self) -> u64 {
+        let text = self.root.read_text(&self.folder.join("kept_bytes"), 64);
+        text.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+    }
+
+    pub fn write_kept_bytes(&self, bytes: u64) -> Result<()> {
+        let path = self.folder.join("kept_bytes");
+        let written = self.root.replace(&path, bytes.to_string().as_bytes());
+        written.with_context(|| format!("cannot write {}", path.display()))
     }
 
     /// Removes and returns what a person asked the loop for.

@@ -8,15 +8,26 @@
 mod answer;
 mod candidate;
 mod command;
+mod disk;
 mod files;
+mod from;
 mod hints;
+mod mutate;
+mod mutator;
+mod options;
 mod patches;
+mod progress;
 mod requests;
+mod source_code;
 mod state;
 mod the_loop;
 
 pub use answer::Answer;
+pub use disk::{DiskUse, disk_use};
 pub use files::{is_running, read_state};
+pub use from::start_from;
+pub use options::{Auto, Editor, Ended, Options};
+pub use progress::{Best, Bounds, KeptPoint};
 pub use requests::{Request, request};
-pub use state::{Budget, Counts, LastTurn, Phase, State, TurnOutcome, VERSION};
-pub use the_loop::{Auto, Editor, Ended, Options, run};
+pub use state::{Budget, Counts, LastTurn, LeftRun, Phase, State, TurnOutcome, VERSION};
+pub use the_loop::run;

@@ -1,80 +1,32 @@
 //! The loop itself: turn after turn, with waits, budgets and requests between them.
 
 use super::candidate::{Came, Judging, is_incumbent};
-use super::command::{Edit, Edited};
+use super::command::{self, Edit, Edited};
+use super::disk;
 use super::files::{Files, read_state};
 use super::hints::{self, Told};
-use super::patches;
+use super::options::{Auto, Editor, Ended};
+use super::progress;
 use super::requests::Request;
-use super::state::{Budget, Candidate, Counts, Phase, State};
+use super::state::{Candidate, Counts, LeftRun, Phase, State, TurnOutcome};
+use super::{mutator, patches};
 use crate::decide;
-use crate::project::Project;
 use crate::repo::{self, Repo};
 use crate::run::RunId;
-use crate::run::record::Record;
 use crate::runner::execute::{NotRun, inputs_of};
-use crate::runner::process::Control;
-use crate::runner::spec::RunSpec;
 use crate::store::RunIndex;
 use anyhow::{Result, bail};
 use jiff::Timestamp;
-use serde_json::Value;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// How often a waiting loop looks for a person's save and for requests.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
+/// Turns between two clean-ups.
+const CLEAN_EVERY: u64 = 16;
+
 /// The longest wait after a failure.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
-
-/// Who edits the kernel.
-#[derive(Clone, Debug)]
-pub enum Editor {
-    /// A program and its arguments.
-    Command(Vec<String>),
-    /// The patches of a folder, one a turn, by name.
-    Patches(PathBuf),
-}
-
-/// The options of `lab auto`.
-#[derive(Clone, Debug)]
-pub struct Options {
-    pub editor: Editor,
-    pub budget: Budget,
-    pub turn_limit: Duration,
-    /// How many crashes in a row the command may mend.
-    pub mend: u32,
-    /// Failures in a row after which the loop ends.
-    pub give_up: u32,
-    /// The wait after the first failure. It doubles with each further one.
-    pub back_off: Duration,
-    /// Discards in a row that are a plateau.
-    pub plateau: u32,
-}
-
-/// A loop, and what it works with.
-pub struct Auto<'a> {
-    pub project: &'a Project,
-    pub options: &'a Options,
-    pub spec: &'a RunSpec,
-    pub control: &'a Control,
-    /// Returns a record as `lab run --json` prints it.
-    pub report: &'a dyn Fn(&RunIndex, &Record) -> Value,
-    /// Called after each turn, and at each wait.
-    pub tell: &'a mut dyn FnMut(&State),
-}
-
-/// How a loop ended.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Ended {
-    /// A budget is spent, or a person asked for the end.
-    Done(String),
-    /// It failed too often in a row.
-    GaveUp(String),
-    /// A signal ended it. What was not decided is decided by the next loop.
-    Stopped,
-}
 
 /// Runs the loop until it ends. An error means that it could not start, or could not write its own files.
 pub fn run(auto: &mut Auto) -> Result<Ended> {
@@ -82,10 +34,11 @@ pub fn run(auto: &mut Auto) -> Result<Ended> {
     files.create()?;
     let _lock = files.lock(auto.project)?;
     let state = begin(auto)?;
-    let mut running = Running { files: &files, state, began: Instant::now(), earlier: 0.0 };
+    let mut running = Running { files: &files, state, began: Instant::now(), earlier: 0.0, head: None };
     running.earlier = running.state.counts.seconds;
     // A request to a loop that has ended is not for this one.
     let _ = files.take_request();
+    running.keep_half_done(auto)?;
     running.enter(auto, Phase::Starting)?;
     let ended = running.turns(auto)?;
     running.state.ended = Some(match &ended {
@@ -121,7 +74,12 @@ fn begin(auto: &Auto) -> Result<State> {
             let counts = Counts { failures_in_a_row: 0, ..counts };
             State { process: std::process::id(), budget, counts, ended: None, ..old }
         }
-        Some(old) => State { last_turn: old.last_turn, ..State::new(&project.kernel_name, budget, old.turn) },
+        Some(old) => State {
+            last_turn: old.last_turn,
+            left: old.left,
+            cleaned: old.cleaned,
+            ..State::new(&project.kernel_name, budget, old.turn)
+        },
         None => State::new(&project.kernel_name, budget, 0),
     })
 }
@@ -133,9 +91,24 @@ struct Running<'a> {
     began: Instant,
     /// Seconds of this budget in earlier processes.
     earlier: f64,
+    /// The commit of HEAD when it was last looked where the loop stands.
+    head: Option<String>,
 }
 
 impl Running<'_> {
+    /// Keeps the edit during which an earlier loop was killed.
+    fn keep_half_done(&mut self, auto: &mut Auto) -> Result<()> {
+        if self.state.candidate.is_some() {
+            return command::end_turn(self.files);
+        }
+        if let Some(told) = command::keep_half_done(auto.project, self.files)? {
+            self.state.last_turn = Some(told);
+            self.files.write_state(&self.state)?;
+            (auto.tell)(&self.state);
+        }
+        Ok(())
+    }
+
     /// Writes the state with a new phase.
     fn enter(&mut self, auto: &mut Auto, phase: Phase) -> Result<()> {
         let is_new = self.state.phase != phase;
@@ -157,6 +130,8 @@ impl Running<'_> {
                 }
                 continue;
             }
+            self.look(auto, &mut index);
+            self.clean(auto, &index);
             if let Some(ended) = self.between(auto)? {
                 return Ok(ended);
             }
@@ -164,6 +139,27 @@ impl Running<'_> {
                 return Ok(ended);
             }
         }
+    }
+
+    /// Bounds what old runs take on disk, from time to time.
+    fn clean(&mut self, auto: &Auto, index: &RunIndex) {
+        if self.state.turn.is_multiple_of(CLEAN_EVERY) {
+            self.state.cleaned = disk::cut_logs(auto.project, index, RunId(self.state.cleaned)).0;
+        }
+    }
+
+    /// Reads where the loop stands, if HEAD moved since.
+    fn look(&mut self, auto: &Auto, index: &mut RunIndex) {
+        let project = auto.project;
+        let head = Repo::open(project).ok().and_then(|repo| repo::head(&repo).ok()?.commit);
+        index.refresh();
+        if self.head.is_none() || self.head != head {
+            (self.state.best, self.state.bounds) =
+                (progress::best(project, index), progress::bounds(project, index));
+            self.head = head;
+        }
+        self.state.older_kept =
+            if self.state.plateau { progress::older_kept(project, index) } else { Vec::new() };
     }
 
     /// Takes the candidate to its end. Returns how the loop ended, if it did.
@@ -174,10 +170,12 @@ impl Running<'_> {
         candidate: &Candidate,
     ) -> Result<Option<Ended>> {
         self.enter(auto, Phase::Judging)?;
+        command::end_turn(self.files)?;
         let judging =
             Judging { project: auto.project, files: self.files, spec: auto.spec, control: auto.control };
         let came = judging.finish(index, candidate);
         let came = came.and_then(|came| judging.put_back(candidate).map(|()| came));
+        let came = came.and_then(|came| self.leave(auto, candidate, &came).map(|()| came));
         match came {
             Ok(Came::Ended(told)) => {
                 let is_judged = told.run.is_some_and(|run| run > candidate.after);
@@ -193,6 +191,17 @@ impl Running<'_> {
             Ok(Came::Trouble(why)) => self.trouble(auto, &why),
             Err(error) => self.trouble(auto, &format!("{error:#}")),
         }
+    }
+
+    /// Keeps what the command said of a run that is left to a person.
+    fn leave(&mut self, auto: &Auto, candidate: &Candidate, came: &Came) -> Result<()> {
+        let Came::Ended(told) = came else { return Ok(()) };
+        let Some(run) = told.run.filter(|_| told.outcome == TurnOutcome::Left) else { return Ok(()) };
+        let message = candidate.answer.message(told.turn);
+        decide::leave(auto.project, run, &message)?;
+        let (description, why) = (message.subject().to_owned(), told.why.clone());
+        self.state.note_left(LeftRun { run, description, why });
+        Ok(())
     }
 
     /// Notes a failure that no turn is to blame for, and waits.
@@ -272,6 +281,7 @@ impl Running<'_> {
         index.refresh();
         let edited = match &auto.options.editor {
             Editor::Command(words) => self.run_command(auto, index, words),
+            Editor::Mutator(seed) => mutator::edit(auto.project, index, *seed, self.state.turn),
             Editor::Patches(folder) => match patches::next(folder, self.state.patch.as_deref())? {
                 None => {
                     self.state.turn -= 1;
@@ -285,7 +295,10 @@ impl Running<'_> {
             },
         };
         match edited {
-            Ok(Edited::Stopped) => Ok(Some(Ended::Stopped)),
+            Ok(Edited::Stopped(told)) => {
+                self.state.last_turn = Some(told);
+                Ok(Some(Ended::Stopped))
+            }
             Ok(Edited::Kernel { bytes, answer, told }) => {
                 self.files.write_candidate(&bytes)?;
                 let hash = blake3::hash(&bytes).to_hex().to_string();
@@ -301,6 +314,7 @@ impl Running<'_> {
                 (auto.tell)(&self.state);
                 match &auto.options.editor {
                     Editor::Command(_) => self.back_off(auto, &why),
+                    Editor::Mutator(_) => Ok(Some(Ended::Done(why))),
                     // The next patch may apply, and there is nothing to wait for.
                     Editor::Patches(_) => {
                         self.state.counts.failures_in_a_row = 0;

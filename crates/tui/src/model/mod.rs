@@ -60,7 +60,7 @@ pub struct FrameState {
 impl Model {
     pub fn new(setup: Setup, theme: Theme, zone: TimeZone) -> Self {
         Model {
-            decision: DecisionState { auto: setup.auto, ..DecisionState::default() },
+            decision: DecisionState { auto: setup.auto.decide, ..DecisionState::default() },
             setup,
             now: Duration::ZERO,
             runs: Runs::default(),

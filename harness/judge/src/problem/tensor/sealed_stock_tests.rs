@@ -57,7 +57,8 @@ fn stock(cache: &Path, text: &str, image: &str) -> SealedStock {
 /// Sets as a judge makes them, with outputs of these bytes.
 fn sets(seed: u64) -> SealedSets {
     let data = in_order(&[0]).map(|(index, part)| {
-        let (sets, planted) = case_data::drawn_sets(&spec(), &[(index, part)], &device("cpu"), seed).remove(0);
+        let (sets, planted) =
+            case_data::drawn_sets(&spec(), &[(index, part)], &device("cpu"), seed).remove(0);
         let expected = planted.iter().map(|_| vec![None, Some(vec![7; 1200])]).collect();
         CaseData { sets, expected, after_steps: Vec::new(), planted }
     });
