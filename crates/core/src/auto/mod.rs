@@ -14,9 +14,12 @@ mod patches;
 mod requests;
 mod state;
 mod the_loop;
+mod turn;
+mod view;
 
 pub use answer::Answer;
 pub use files::{is_running, read_state};
 pub use requests::{Request, request};
 pub use state::{Budget, Counts, LastTurn, Phase, State, TurnOutcome, VERSION};
 pub use the_loop::{Auto, Editor, Ended, Options, run};
+pub use view::{LoopRun, LoopSnapshot, LoopView, OnDisk};

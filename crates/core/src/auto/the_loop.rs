@@ -1,12 +1,13 @@
 //! The loop itself: turn after turn, with waits, budgets and requests between them.
 
 use super::candidate::{Came, Judging, is_incumbent};
-use super::command::{Edit, Edited};
+use super::command::{Edit, Edited, TURN_ENDED};
 use super::files::{Files, read_state};
 use super::hints::{self, Told};
 use super::patches;
 use super::requests::Request;
-use super::state::{Budget, Candidate, Counts, Phase, State};
+use super::state::{Budget, Candidate, Counts, Phase, State, TurnOutcome};
+use super::turn;
 use crate::decide;
 use crate::project::Project;
 use crate::repo::{self, Repo};
@@ -174,11 +175,24 @@ impl Running<'_> {
         candidate: &Candidate,
     ) -> Result<Option<Ended>> {
         self.enter(auto, Phase::Judging)?;
-        let judging =
-            Judging { project: auto.project, files: self.files, spec: auto.spec, control: auto.control };
-        let came = judging.finish(index, candidate);
-        let came = came.and_then(|came| judging.put_back(candidate).map(|()| came));
+        let (project, files, spec) = (auto.project, self.files, auto.spec);
+        let (came, is_ended) = turn::endable(files, self.state.turn, auto.control, |control| {
+            let judging = Judging { project, files, spec, control };
+            let came = judging.finish(index, candidate);
+            came.and_then(|came| judging.put_back(candidate).map(|()| came))
+        })?;
         match came {
+            Ok(Came::Stopped | Came::Trouble(_)) if is_ended && !auto.control.is_ended() => {
+                self.state.count(
+                    candidate.told.clone().ended(TurnOutcome::Failed, TURN_ENDED),
+                    0,
+                    auto.options.plateau,
+                );
+                self.state.counts.failures_in_a_row = 0;
+                self.enter(auto, Phase::Starting)?;
+                (auto.tell)(&self.state);
+                Ok(None)
+            }
             Ok(Came::Ended(told)) => {
                 let is_judged = told.run.is_some_and(|run| run > candidate.after);
                 self.state.counts.experiments += u64::from(is_judged);
@@ -235,7 +249,8 @@ impl Running<'_> {
                     self.enter(auto, Phase::Paused)?;
                 }
                 Some(Request::Resume) => is_paused = false,
-                None => {}
+                // The step in progress reads that request elsewhere.
+                Some(Request::EndTurn) | None => {}
             }
             if !is_paused {
                 return Ok(None);
@@ -270,8 +285,17 @@ impl Running<'_> {
         self.state.turn += 1;
         self.enter(auto, Phase::Editing)?;
         index.refresh();
+        let mut is_ended = false;
         let edited = match &auto.options.editor {
-            Editor::Command(words) => self.run_command(auto, index, words),
+            Editor::Command(words) => {
+                let ran = turn::endable(self.files, self.state.turn, auto.control, |control| {
+                    self.run_command(auto, index, words, control)
+                });
+                ran.and_then(|(edited, by_person)| {
+                    is_ended = by_person;
+                    edited
+                })
+            }
             Editor::Patches(folder) => match patches::next(folder, self.state.patch.as_deref())? {
                 None => {
                     self.state.turn -= 1;
@@ -300,9 +324,9 @@ impl Running<'_> {
                 self.state.count(told, auto.options.mend, auto.options.plateau);
                 (auto.tell)(&self.state);
                 match &auto.options.editor {
-                    Editor::Command(_) => self.back_off(auto, &why),
-                    // The next patch may apply, and there is nothing to wait for.
-                    Editor::Patches(_) => {
+                    Editor::Command(_) if !is_ended => self.back_off(auto, &why),
+                    // The next turn may do better, and there is nothing to wait for.
+                    Editor::Command(_) | Editor::Patches(_) => {
                         self.state.counts.failures_in_a_row = 0;
                         Ok(None)
                     }
@@ -313,7 +337,13 @@ impl Running<'_> {
     }
 
     /// Runs the user's command once.
-    fn run_command(&self, auto: &Auto, index: &RunIndex, words: &[String]) -> Result<Edited> {
+    fn run_command(
+        &self,
+        auto: &Auto,
+        index: &RunIndex,
+        words: &[String],
+        control: &Control,
+    ) -> Result<Edited> {
         let options = auto.options;
         let crashed = self.state.mending.as_deref().and_then(|hash| self.files.candidate(hash));
         let turn_limit_s = options.turn_limit.as_secs_f64();
@@ -328,7 +358,8 @@ impl Running<'_> {
             attempt: self.state.counts.mended,
             from: crashed.as_deref(),
             state: &state,
-            control: auto.control,
+            control,
+            whole: auto.control,
         };
         edit.run()
     }
