@@ -7,7 +7,7 @@ use lab_protocol::report::Speed;
 
 /// The rule in one line, for the screen.
 pub const RULE: &str = "auto-decide: keeps what is correct and faster; discards what is slower, the same or wrong; leaves what does not \
-                        build, crashes, is caveated, is mixed, is undecided or was not timed in turns with the incumbent";
+                        build, crashes, is correct but caveated, is mixed, is undecided or was not timed in turns with the incumbent";
 
 /// The rule's decision about a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,11 +43,12 @@ pub fn decide(record: &Record, incumbent: Option<&str>) -> AutoDecision {
         Some(held) if held == record.start.blob => return leave("these are the incumbent's own bytes"),
         Some(_) => {}
     }
-    if let Some(caveat) = verdict.caveats.first() {
-        return AutoDecision::Leave(format!("the result is caveated: {caveat}"));
-    }
+    // A caveat weakens a time, or says that less was checked. What failed a check is wrong all the same.
     if verdict.outcome == Outcome::Fail {
         return AutoDecision::Discard;
+    }
+    if let Some(caveat) = verdict.caveats.first() {
+        return AutoDecision::Leave(format!("the result is caveated: {caveat}"));
     }
     if verdict.emulated {
         return leave("the times of an emulated device are no verdict on speed");
@@ -116,6 +117,11 @@ mod tests {
         decides(&with(Speed::Same, |_| {}), "discard");
         let wrong = |v: &mut Verdict| (v.outcome, v.change) = (Outcome::Fail, None);
         decides(&with(Speed::Faster, wrong), "discard");
+        let wrong_and_caveated = |v: &mut Verdict| {
+            wrong(v);
+            v.caveats.push("heat".into());
+        };
+        decides(&with(Speed::Faster, wrong_and_caveated), "discard");
         // Wrong is wrong on an emulated device too.
         decides(
             &with(Speed::Faster, |v| (v.outcome, v.change, v.emulated) = (Outcome::Fail, None, true)),
@@ -131,11 +137,6 @@ mod tests {
         decides(&fast(|v| v.outcome = Outcome::Crash), "it crashed");
         decides(&fast(|v| (v.outcome, v.build_failed) = (Outcome::Crash, true)), "it does not build");
         decides(&fast(|v| v.caveats.push("clocks moved".into())), "the result is caveated: clocks moved");
-        let wrong_and_caveated = |v: &mut Verdict| {
-            v.outcome = Outcome::Fail;
-            v.caveats.push("heat".into());
-        };
-        decides(&fast(wrong_and_caveated), "the result is caveated: heat");
         decides(&fast(|v| v.emulated = true), "the times of an emulated device are no verdict on speed");
         decides(&fast(|v| v.change = None), "it was not timed in turns with the incumbent");
         decides(&with(Speed::Mixed, |_| {}), "the result is mixed: some workloads are slower");
