@@ -281,9 +281,9 @@ fn time(seconds: f64) -> String {
     let seconds = seconds.max(0.0) as u64;
     match seconds {
         ..60 => format!("{seconds} s"),
-        60..3600 if seconds % 60 == 0 => format!("{} min", seconds / 60),
+        60..3600 if seconds.is_multiple_of(60) => format!("{} min", seconds / 60),
         60..3600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
-        _ if seconds / 60 % 60 == 0 => format!("{} h", seconds / 3600),
+        _ if (seconds / 60).is_multiple_of(60) => format!("{} h", seconds / 3600),
         _ => format!("{} h {:02} min", seconds / 3600, seconds / 60 % 60),
     }
 }

@@ -8,6 +8,7 @@ use crate::widgets::text_pane::draw_text;
 use crate::widgets::{PaneSlot, ScrolledText, mark};
 use lab_core::auto::LoopRun;
 use lab_core::run::experiment::Status;
+use lab_protocol::report::Speed;
 use ratatui::Frame;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -44,7 +45,7 @@ pub fn rows(data: Data, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
 fn row(run: &LoopRun, columns: usize, theme: &Theme) -> Line<'static> {
     let (sign, came, style) = came(run, theme);
     let change = run.change.map(|change| format::percent(change.ratio)).unwrap_or_default();
-    let speed = run.change.and_then(|change| change.speed).map(|speed| speed.word()).unwrap_or_default();
+    let speed = run.change.and_then(|change| change.speed).map(Speed::word).unwrap_or_default();
     let words = [speed, &*printable(&run.description)].join(" ");
     let used = 2 + RUN + 1 + CAME + CHANGE + 1;
     Line::from(vec![
