@@ -1,6 +1,7 @@
 //! A screen beside `lab auto`: it shows the loop, asks it for things, and comes and goes.
 
 use super::bench::{Bench, patience};
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::path::PathBuf;
 use std::process::Child;
@@ -10,9 +11,29 @@ use std::time::{Duration, Instant};
 const EDIT: &str = "echo \"the agent looks at turn $LAB_TURN\"; echo \"edit $LAB_TURN\" >> kernel.cu; \
     while ! [ -e FOLDER/go-$LAB_TURN ]; do sleep 0.01; done";
 
-fn start(bench: &Bench, edit: &str) -> Child {
-    let edit = edit.replace("FOLDER", &bench.folder.path().display().to_string());
-    bench.start_lab(&["auto", "--", "sh", "-c", &edit])
+/// `lab auto`, which ends with the test.
+struct Auto(Child);
+
+impl Auto {
+    fn start(bench: &Bench, options: &[&str], edit: &str) -> Auto {
+        let edit = edit.replace("FOLDER", &bench.folder.path().display().to_string());
+        Auto(bench.start_lab(&[&["auto"], options, &["--", "sh", "-c", &edit]].concat()))
+    }
+
+    #[track_caller]
+    fn ends_well(&mut self) {
+        assert!(self.0.wait().unwrap().success());
+    }
+}
+
+impl Drop for Auto {
+    fn drop(&mut self) {
+        // A test that failed leaves a loop whose command never ends.
+        if matches!(self.0.try_wait(), Ok(None)) {
+            let _ = kill_process(Pid::from_child(&self.0), Signal::TERM);
+            let _ = self.0.wait();
+        }
+    }
 }
 
 fn file(bench: &Bench, name: &str) -> PathBuf {
@@ -43,7 +64,7 @@ fn a_screen_attaches_to_a_loop_and_leaves_it_as_it_is() {
     let mut lab = bench.open();
     lab.see("● PASS");
     lab.press("7").see("No loop has worked on kernel.cu yet").see("lab auto --hours 8 -- COMMAND");
-    let mut auto = start(&bench, EDIT);
+    let mut auto = Auto::start(&bench, &[], EDIT);
     // The edit and the words of the agent, while it works.
     lab.see("the command edits").see("the agent looks at turn 1").see("+ edit 1");
 
@@ -76,7 +97,7 @@ fn a_screen_attaches_to_a_loop_and_leaves_it_as_it_is() {
     bench.lab(&["auto", "stop"]);
     lab.see("ends after this turn");
     touch(&bench, "go-4");
-    assert!(auto.wait().unwrap().success());
+    auto.ends_well();
     lab.see("ended after turn 4: a person stopped it").see("turn 4: discarded run 5");
     assert_eq!(judged(&bench), ["// the first", "edit 1", "by hand", "edit 3", "edit 4"]);
     assert_eq!(bench.kernel(), "// the first\n");
@@ -88,7 +109,7 @@ fn a_screen_attaches_to_a_loop_and_leaves_it_as_it_is() {
 fn a_run_of_the_loop_is_followed_and_x_ends_it() {
     let bench = Bench::looping();
     let edit = "echo \"it waits $LAB_TURN\" >> kernel.cu; [ $LAB_TURN = 1 ] || exec sleep 600";
-    let mut auto = start(&bench, edit);
+    let mut auto = Auto::start(&bench, &[], edit);
     until("the harness runs", || judged(&bench).len() == 1);
     // The screen opens in the middle of the run, and judges nothing.
     let mut lab = bench.open();
@@ -101,10 +122,10 @@ fn a_run_of_the_loop_is_followed_and_x_ends_it() {
     // Nothing of the loop ends with the screen.
     lab.press("q");
     assert_eq!(lab.end(), 0);
-    assert!(auto.try_wait().unwrap().is_none());
+    assert!(auto.0.try_wait().unwrap().is_none());
     bench.lab(&["auto", "stop"]);
     bench.lab(&["auto", "end-turn"]);
-    assert!(auto.wait().unwrap().success());
+    auto.ends_well();
 }
 
 #[test]
@@ -115,8 +136,8 @@ fn beside_a_quick_loop_the_screen_judges_nothing() {
     lab.press("7");
     // The third turn gives a kernel that was judged before, and the loop only puts it on disk for a moment.
     let edit = "case $LAB_TURN in 3) echo 'edit 1' ;; *) echo \"edit $LAB_TURN\" ;; esac >> kernel.cu";
-    let mut auto = bench.start_lab(&["auto", "--experiments", "8", "--", "sh", "-c", edit]);
-    assert!(auto.wait().unwrap().success());
+    let mut auto = Auto::start(&bench, &["--experiments", "8"], edit);
+    auto.ends_well();
     lab.see("ended after turn 9: the budget of 8 experiments is spent").see("8 discarded, 1 known before");
     let edits = [1, 2, 4, 5, 6, 7, 8, 9].map(|turn| format!("edit {turn}"));
     assert_eq!(judged(&bench), [&["// the first".to_owned()], &edits[..]].concat());

@@ -219,6 +219,11 @@ impl LoopSnapshot {
         LoopSnapshot { running: loop_claim::is_running(project), files: stamps }
     }
 
+    /// There is a loop, or there was one.
+    pub fn exists(&self) -> bool {
+        !self.files.is_empty()
+    }
+
     /// The file in whose folder a change is a reason to look again.
     pub fn watched(project: &Project) -> PathBuf {
         loop_claim::folder(project).join("state.json")

@@ -79,18 +79,18 @@ pub(super) fn begin<'a>(
     control: &Control,
     tell: &mut dyn FnMut(RunEvent),
 ) -> Result<Begun<'a>, NotRun> {
-    let (mut looks, mut was_of_loop, mut joined) = (true, false, None);
+    let (mut looks, mut is_beside_loop, mut joined) = (true, false, None);
     loop {
         let inputs = inputs_of(project, spec)?;
         let lock = duplicate::lock(project);
         let run = Announced::create(project, spec, inputs)?;
         // A loop of `lab auto` judges the bytes that it puts on disk. This run follows that one, once it has begun.
         let is_of_loop = spec.reason.is_automatic() && loop_claim::judges(project, run.inputs().kernel());
-        was_of_loop |= is_of_loop;
+        is_beside_loop |= is_of_loop || (spec.reason.is_automatic() && loop_claim::is_running(project));
         let duplicate = if looks || is_of_loop { run.duplicate(begun) } else { None };
         let Some(duplicate) = duplicate else {
-            // A loop that is done with its bytes has put others on disk.
-            if !is_of_loop && (!was_of_loop || is_on_disk(project, &run.inputs())) {
+            // A loop that is done with its bytes has put others on disk, perhaps before this run could begin.
+            if !is_of_loop && (!is_beside_loop || is_on_disk(project, &run.inputs())) {
                 drop(lock);
                 log_link::point_to(project, &RunStore::new(&project.lab_dir).folder(run.start().id));
                 tell(RunEvent::Started(Box::new(run.start().clone())));

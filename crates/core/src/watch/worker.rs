@@ -136,7 +136,11 @@ impl Worker {
     fn look_at_loop(&mut self) {
         let now = LoopSnapshot::take(&self.project);
         if now != self.loops {
+            let is_new = now.exists() && !self.loops.exists();
             self.loops = now;
+            if is_new {
+                self.listen();
+            }
             (self.sink)(WatchEvent::LoopChanged { running: self.loops.running });
         }
     }
@@ -204,8 +208,13 @@ impl Worker {
             self.paths = paths;
             self.stamps = self.stamps_now();
         }
+        self.listen();
+    }
+
+    fn listen(&mut self) {
         let mut watched = self.paths.clone();
-        watched.push(LoopSnapshot::watched(&self.project));
+        // The folder of the loop exists once a loop has begun.
+        watched.extend(self.loops.exists().then(|| LoopSnapshot::watched(&self.project)));
         if let Some(problem) = self.folders.set(&watched) {
             self.report(problem);
         }

@@ -185,6 +185,7 @@ fn by_hand(data: Data, view: &LoopView, state: &State, theme: &Theme, keymap: &K
     let waits = match state.phase {
         Phase::Editing => "The loop waits for you once its command has ended",
         Phase::Judging => "The loop waits for you once its run has ended",
+        Phase::Paused => "The loop is paused, and waits for you once it goes on",
         _ => "The loop waits for you",
     };
     let [keep, discard] = [Action::Keep, Action::Discard].map(|action| keymap.way(action));
