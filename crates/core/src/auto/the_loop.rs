@@ -1,7 +1,7 @@
 //! The loop itself: turn after turn, with waits, budgets and requests between them.
 
 use super::candidate::{Came, Judging, is_incumbent};
-use super::command::{self, Edit, Edited};
+use super::command::{self, Edit, Edited, TURN_ENDED};
 use super::disk;
 use super::files::{Files, read_state};
 use super::hints::{self, Told};
@@ -9,11 +9,12 @@ use super::options::{Auto, Editor, Ended};
 use super::progress;
 use super::requests::Request;
 use super::state::{Candidate, Counts, LeftRun, Phase, State, TurnOutcome};
-use super::{mutator, patches};
+use super::{mutator, patches, turn};
 use crate::decide;
 use crate::repo::{self, Repo};
 use crate::run::RunId;
 use crate::runner::execute::{NotRun, inputs_of};
+use crate::runner::process::Control;
 use crate::store::RunIndex;
 use anyhow::{Result, bail};
 use jiff::Timestamp;
@@ -171,12 +172,25 @@ impl Running<'_> {
     ) -> Result<Option<Ended>> {
         self.enter(auto, Phase::Judging)?;
         command::end_turn(self.files)?;
-        let judging =
-            Judging { project: auto.project, files: self.files, spec: auto.spec, control: auto.control };
-        let came = judging.finish(index, candidate);
-        let came = came.and_then(|came| judging.put_back(candidate).map(|()| came));
+        let (project, files, spec) = (auto.project, self.files, auto.spec);
+        let (came, is_ended) = turn::endable(files, self.state.turn, auto.control, |control| {
+            let judging = Judging { project, files, spec, control };
+            let came = judging.finish(index, candidate);
+            came.and_then(|came| judging.put_back(candidate).map(|()| came))
+        })?;
         let came = came.and_then(|came| self.leave(auto, candidate, &came).map(|()| came));
         match came {
+            Ok(Came::Stopped | Came::Trouble(_)) if is_ended && !auto.control.is_ended() => {
+                self.state.count(
+                    candidate.told.clone().ended(TurnOutcome::Failed, TURN_ENDED),
+                    0,
+                    auto.options.plateau,
+                );
+                self.state.counts.failures_in_a_row = 0;
+                self.enter(auto, Phase::Starting)?;
+                (auto.tell)(&self.state);
+                Ok(None)
+            }
             Ok(Came::Ended(told)) => {
                 let is_judged = told.run.is_some_and(|run| run > candidate.after);
                 self.state.counts.experiments += u64::from(is_judged);
@@ -244,7 +258,8 @@ impl Running<'_> {
                     self.enter(auto, Phase::Paused)?;
                 }
                 Some(Request::Resume) => is_paused = false,
-                None => {}
+                // The step in progress reads that request elsewhere.
+                Some(Request::EndTurn) | None => {}
             }
             if !is_paused {
                 return Ok(None);
@@ -279,8 +294,17 @@ impl Running<'_> {
         self.state.turn += 1;
         self.enter(auto, Phase::Editing)?;
         index.refresh();
+        let mut is_ended = false;
         let edited = match &auto.options.editor {
-            Editor::Command(words) => self.run_command(auto, index, words),
+            Editor::Command(words) => {
+                let ran = turn::endable(self.files, self.state.turn, auto.control, |control| {
+                    self.run_command(auto, index, words, control)
+                });
+                ran.and_then(|(edited, by_person)| {
+                    is_ended = by_person;
+                    edited
+                })
+            }
             Editor::Mutator(seed) => mutator::edit(auto.project, index, *seed, self.state.turn),
             Editor::Patches(folder) => match patches::next(folder, self.state.patch.as_deref())? {
                 None => {
@@ -313,10 +337,10 @@ impl Running<'_> {
                 self.state.count(told, auto.options.mend, auto.options.plateau);
                 (auto.tell)(&self.state);
                 match &auto.options.editor {
-                    Editor::Command(_) => self.back_off(auto, &why),
+                    Editor::Command(_) if !is_ended => self.back_off(auto, &why),
                     Editor::Mutator(_) => Ok(Some(Ended::Done(why))),
-                    // The next patch may apply, and there is nothing to wait for.
-                    Editor::Patches(_) => {
+                    // The next turn may do better, and there is nothing to wait for.
+                    Editor::Command(_) | Editor::Patches(_) => {
                         self.state.counts.failures_in_a_row = 0;
                         Ok(None)
                     }
@@ -327,7 +351,13 @@ impl Running<'_> {
     }
 
     /// Runs the user's command once.
-    fn run_command(&self, auto: &Auto, index: &RunIndex, words: &[String]) -> Result<Edited> {
+    fn run_command(
+        &self,
+        auto: &Auto,
+        index: &RunIndex,
+        words: &[String],
+        control: &Control,
+    ) -> Result<Edited> {
         let options = auto.options;
         let crashed = self.state.mending.as_deref().and_then(|hash| self.files.candidate(hash));
         let turn_limit_s = options.turn_limit.as_secs_f64();
@@ -342,7 +372,8 @@ impl Running<'_> {
             attempt: self.state.counts.mended,
             from: crashed.as_deref(),
             state: &state,
-            control: auto.control,
+            control,
+            whole: auto.control,
         };
         edit.run()
     }

@@ -237,6 +237,8 @@ impl Thread<'_> {
     fn tell(&mut self, event: RunEvent) {
         match &event {
             RunEvent::NoStandby { why } if !self.told.insert(why.clone()) => {}
+            // The screen waits for the newer run already.
+            RunEvent::Withdrawn if self.shared.lock().next.is_some() => {}
             _ => (self.sink)(event),
         }
     }
