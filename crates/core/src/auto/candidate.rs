@@ -2,6 +2,7 @@
 //! the records, and is not judged again.
 
 use super::files::Files;
+use super::ready::Ready;
 use super::state::{Candidate, LastTurn, TurnOutcome};
 use crate::decide::{self, Ruling};
 use crate::history::{JudgedBefore, judged_before};
@@ -12,7 +13,7 @@ use crate::run::RunId;
 use crate::run::experiment::Status;
 use crate::run::record::Record;
 use crate::run::verdict::Outcome;
-use crate::runner::execute::{NotRun, execute};
+use crate::runner::execute::{NotRun, execute_by};
 use crate::runner::held_out::RunContext;
 use crate::runner::process::Control;
 use crate::runner::spec::{RunSpec, own_program};
@@ -35,12 +36,13 @@ pub(super) struct Judging<'a> {
     pub project: &'a Project,
     pub files: &'a Files,
     pub spec: &'a RunSpec,
+    pub ready: &'a mut Ready,
     pub control: &'a Control,
 }
 
 impl Judging<'_> {
     /// Takes the candidate to its end. Does nothing twice.
-    pub fn finish(&self, index: &mut RunIndex, candidate: &Candidate) -> Result<Came> {
+    pub fn finish(&mut self, index: &mut RunIndex, candidate: &Candidate) -> Result<Came> {
         let project = self.project;
         let mut told = candidate.told.clone();
         let Some(bytes) = self.files.candidate(&candidate.hash) else {
@@ -69,7 +71,8 @@ impl Judging<'_> {
                     told.run = Some(known.record.start.id);
                     return Ok(Came::Ended(told.ended(TurnOutcome::Known, in_words(&known))));
                 }
-                match execute(project, self.spec, index, self.control, |_| {}) {
+                let (spec, standby) = (self.ready.spec(self.spec), self.ready.take());
+                match execute_by(standby, project, &spec, index, self.control, |_| {}) {
                     Ok(record) => record,
                     Err(NotRun::Kernel(why)) => {
                         return Ok(Came::Ended(told.ended(TurnOutcome::Failed, why.to_string())));

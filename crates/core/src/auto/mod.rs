@@ -17,12 +17,14 @@ mod mutator;
 mod options;
 mod patches;
 mod progress;
+mod ready;
 mod requests;
 mod source_code;
 mod state;
 mod the_loop;
 mod turn;
 mod view;
+mod waits;
 
 pub use answer::Answer;
 pub use disk::{DiskUse, disk_use};

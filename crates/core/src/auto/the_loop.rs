@@ -1,13 +1,13 @@
 //! The loop itself: turn after turn, with waits, budgets and requests between them.
 
-use super::candidate::{Came, Judging, is_incumbent};
+use super::candidate::{Came, Judging};
 use super::command::{self, Edit, Edited, TURN_ENDED};
 use super::disk;
 use super::files::{Files, read_state};
 use super::hints::{self, Told};
 use super::options::{Auto, Editor, Ended};
 use super::progress;
-use super::requests::Request;
+use super::ready::Ready;
 use super::state::{Candidate, Counts, LeftRun, Phase, State, TurnOutcome};
 use super::{mutator, patches, turn};
 use crate::decide;
@@ -18,16 +18,10 @@ use crate::runner::process::Control;
 use crate::store::RunIndex;
 use anyhow::{Result, bail};
 use jiff::Timestamp;
-use std::time::{Duration, Instant};
-
-/// How often a waiting loop looks for a person's save and for requests.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
+use std::time::Instant;
 
 /// Turns between two clean-ups.
 const CLEAN_EVERY: u64 = 16;
-
-/// The longest wait after a failure.
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// Runs the loop until it ends. An error means that it could not start, or could not write its own files.
 pub fn run(auto: &mut Auto) -> Result<Ended> {
@@ -35,7 +29,14 @@ pub fn run(auto: &mut Auto) -> Result<Ended> {
     files.create()?;
     let _lock = files.lock(auto.project)?;
     let state = begin(auto)?;
-    let mut running = Running { files: &files, state, began: Instant::now(), earlier: 0.0, head: None };
+    let mut running = Running {
+        files: &files,
+        state,
+        began: Instant::now(),
+        earlier: 0.0,
+        head: None,
+        ready: Ready::default(),
+    };
     running.earlier = running.state.counts.seconds;
     // A request to a loop that has ended is not for this one.
     let _ = files.take_request();
@@ -86,14 +87,16 @@ fn begin(auto: &Auto) -> Result<State> {
 }
 
 /// A loop in progress.
-struct Running<'a> {
-    files: &'a Files,
-    state: State,
-    began: Instant,
+pub(super) struct Running<'a> {
+    pub(super) files: &'a Files,
+    pub(super) state: State,
+    pub(super) began: Instant,
     /// Seconds of this budget in earlier processes.
-    earlier: f64,
+    pub(super) earlier: f64,
     /// The commit of HEAD when it was last looked where the loop stands.
     head: Option<String>,
+    /// The judge of the next kernel.
+    ready: Ready,
 }
 
 impl Running<'_> {
@@ -111,7 +114,7 @@ impl Running<'_> {
     }
 
     /// Writes the state with a new phase.
-    fn enter(&mut self, auto: &mut Auto, phase: Phase) -> Result<()> {
+    pub(super) fn enter(&mut self, auto: &mut Auto, phase: Phase) -> Result<()> {
         let is_new = self.state.phase != phase;
         (self.state.phase, self.state.since) = (phase, Timestamp::now());
         self.state.counts.seconds = self.earlier + self.began.elapsed().as_secs_f64();
@@ -172,9 +175,9 @@ impl Running<'_> {
     ) -> Result<Option<Ended>> {
         self.enter(auto, Phase::Judging)?;
         command::end_turn(self.files)?;
-        let (project, files, spec) = (auto.project, self.files, auto.spec);
+        let (project, files, spec, ready) = (auto.project, self.files, auto.spec, &mut self.ready);
         let (came, is_ended) = turn::endable(files, self.state.turn, auto.control, |control| {
-            let judging = Judging { project, files, spec, control };
+            let mut judging = Judging { project, files, spec, ready, control };
             let came = judging.finish(index, candidate);
             came.and_then(|came| judging.put_back(candidate).map(|()| came))
         })?;
@@ -227,72 +230,11 @@ impl Running<'_> {
         self.back_off(auto, why)
     }
 
-    /// What comes between two turns: requests, the budget, a person's edit.
-    fn between(&mut self, auto: &mut Auto) -> Result<Option<Ended>> {
-        if let Some(ended) = self.requests(auto)? {
-            return Ok(Some(ended));
-        }
-        if let Some(why) = self.spent() {
-            return Ok(Some(Ended::Done(why)));
-        }
-        if auto.control.is_ended() {
-            return Ok(Some(Ended::Stopped));
-        }
-        self.wait_for_incumbent(auto)
-    }
-
-    /// Which budget is spent.
-    fn spent(&mut self) -> Option<String> {
-        self.state.counts.seconds = self.earlier + self.began.elapsed().as_secs_f64();
-        self.state.spent()
-    }
-
-    /// Does what a person asked for. A pause lasts until the next request.
-    fn requests(&mut self, auto: &mut Auto) -> Result<Option<Ended>> {
-        let mut is_paused = false;
-        loop {
-            match self.files.take_request().as_deref().and_then(Request::parse) {
-                Some(Request::Stop) => return Ok(Some(Ended::Done("a person stopped it".to_owned()))),
-                Some(Request::Pause) => {
-                    is_paused = true;
-                    self.enter(auto, Phase::Paused)?;
-                }
-                Some(Request::Resume) => is_paused = false,
-                // The step in progress reads that request elsewhere.
-                Some(Request::EndTurn) | None => {}
-            }
-            if !is_paused {
-                return Ok(None);
-            }
-            if auto.control.wait(LOOK_EVERY) {
-                return Ok(Some(Ended::Stopped));
-            }
-        }
-    }
-
-    /// Waits while the kernel's file is not the incumbent: a person edits it, or left a run.
-    fn wait_for_incumbent(&mut self, auto: &mut Auto) -> Result<Option<Ended>> {
-        while !is_incumbent(auto.project)? {
-            if self.state.phase != Phase::WaitingForPerson {
-                self.enter(auto, Phase::WaitingForPerson)?;
-            }
-            if let Some(ended) = self.requests(auto)? {
-                return Ok(Some(ended));
-            }
-            if let Some(why) = self.spent() {
-                return Ok(Some(Ended::Done(why)));
-            }
-            if auto.control.wait(LOOK_EVERY) {
-                return Ok(Some(Ended::Stopped));
-            }
-        }
-        Ok(None)
-    }
-
     /// Has the kernel edited once.
     fn edit(&mut self, auto: &mut Auto, index: &mut RunIndex) -> Result<Option<Ended>> {
         self.state.turn += 1;
         self.enter(auto, Phase::Editing)?;
+        self.ready.prepare(auto.project, auto.spec);
         index.refresh();
         let mut is_ended = false;
         let edited = match &auto.options.editor {
@@ -376,16 +318,5 @@ impl Running<'_> {
             whole: auto.control,
         };
         edit.run()
-    }
-
-    /// Waits after a failure, longer after each further one. Ends the loop after too many.
-    fn back_off(&mut self, auto: &mut Auto, why: &str) -> Result<Option<Ended>> {
-        let failures = self.state.counts.failures_in_a_row;
-        if failures >= auto.options.give_up {
-            return Ok(Some(Ended::GaveUp(format!("{failures} failures in a row, the last: {why}"))));
-        }
-        self.enter(auto, Phase::BackingOff)?;
-        let wait = auto.options.back_off.saturating_mul(1 << failures.saturating_sub(1).min(16));
-        Ok(auto.control.wait(wait.min(LONGEST_WAIT)).then_some(Ended::Stopped))
     }
 }

@@ -13,6 +13,7 @@ use crate::runner::event::RunEvent;
 use crate::runner::log_link;
 use crate::runner::process::Control;
 use crate::runner::spec::RunSpec;
+use crate::runner::standby::Standby;
 use crate::store::{RunIndex, RunStore};
 use lab_protocol::Exit;
 use std::sync::Arc;
@@ -54,10 +55,22 @@ pub fn execute(
     spec: &RunSpec,
     index: &mut RunIndex,
     control: &Control,
+    tell: impl FnMut(RunEvent),
+) -> Result<Record, NotRun> {
+    execute_by(None, project, spec, index, control, tell)
+}
+
+/// [`execute`] with a judge that was started before, if it fits.
+pub fn execute_by(
+    standby: Option<Standby>,
+    project: &Project,
+    spec: &RunSpec,
+    index: &mut RunIndex,
+    control: &Control,
     mut tell: impl FnMut(RunEvent),
 ) -> Result<Record, NotRun> {
     match begin(project, spec, &[], control, &mut tell)? {
-        Begun::Own(run) => Ok(run.judge(None, index, control, &mut tell)),
+        Begun::Own(run) => Ok(run.judge(standby, index, control, &mut tell)),
         Begun::Joined(record) | Begun::Left(record) => Ok(*record),
     }
 }
