@@ -7,7 +7,7 @@ use super::files::{Files, read_state};
 use super::hints::{self, Told};
 use super::options::{Auto, Editor, Ended};
 use super::progress;
-use super::ready::Ready;
+use super::ready::{self, Ready};
 use super::state::{Candidate, Counts, LeftRun, Phase, State, TurnOutcome};
 use super::{mutator, patches, turn};
 use crate::decide;
@@ -176,8 +176,9 @@ impl Running<'_> {
         self.enter(auto, Phase::Judging)?;
         command::end_turn(self.files)?;
         let (project, files, spec, ready) = (auto.project, self.files, auto.spec, &mut self.ready);
+        let ahead = ready::ahead(&auto.options.editor);
         let (came, is_ended) = turn::endable(files, self.state.turn, auto.control, |control| {
-            let mut judging = Judging { project, files, spec, ready, control };
+            let mut judging = Judging { project, files, spec, ready, ahead, control };
             let came = judging.finish(index, candidate);
             came.and_then(|came| judging.put_back(candidate).map(|()| came))
         })?;
@@ -234,7 +235,7 @@ impl Running<'_> {
     fn edit(&mut self, auto: &mut Auto, index: &mut RunIndex) -> Result<Option<Ended>> {
         self.state.turn += 1;
         self.enter(auto, Phase::Editing)?;
-        self.ready.prepare(auto.project, auto.spec);
+        self.ready.prepare(auto.project, auto.spec, ready::ahead(&auto.options.editor));
         index.refresh();
         let mut is_ended = false;
         let edited = match &auto.options.editor {

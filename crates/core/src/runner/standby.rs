@@ -23,7 +23,8 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(2);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     Screen,
-    Loop,
+    /// A loop keeps several, by number.
+    Loop(usize),
 }
 
 impl Owner {
@@ -32,7 +33,7 @@ impl Owner {
         let key = project.kernel_key();
         match self {
             Owner::Screen => key,
-            Owner::Loop => format!("{key}.loop"),
+            Owner::Loop(number) => format!("{key}.loop-{number}"),
         }
     }
 }
@@ -79,6 +80,11 @@ impl Standby {
         let running = process::start(judge, theirs)?;
         let kernel = tree.join(&project.kernel_name);
         Ok(Some(Standby { running, owner, orders, kernel, command, files: others(inputs), incumbent }))
+    }
+
+    /// Whose folder it is in.
+    pub fn owner(&self) -> Owner {
+        self.owner
     }
 
     /// Whether the judge lives, and was started with the command line and the incumbent that a run would have now. Reads
