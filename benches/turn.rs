@@ -1,6 +1,6 @@
 //! `cargo bench --bench turn -- EXPERIMENTS TURNS`: what one turn of a script or an agent costs with an external harness,
-//! `lab run` and then `lab keep` or `lab discard`, in a repository with a long history. Beside it `git commit` of the same
-//! file in the same history without the lab, and what the harness itself takes.
+//! `lab run` and then `lab keep` or `lab discard`, and `lab run --decide` alone, in a repository with a long history. Beside
+//! it `git commit` of the same file in the same history without the lab, and what the harness itself takes.
 #![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
 
 #[path = "../examples/make-history/repository.rs"]
@@ -14,6 +14,13 @@ use std::time::Instant;
 
 /// As in an ordinary history: one of so many turns keeps, the others discard.
 const KEPT: usize = 4;
+
+/// A harness that times the kernel in turns with the incumbent, so that the rule decides: one whose first line ends with `keep` is
+/// faster, any other is slower.
+const IN_TURNS: &str = "read -r line < kernel.cu\ncase $line in *keep) turns='0.0100 0.0090 0.0091 0.0101';; *) \
+                        turns='0.0100 0.0110 0.0111 0.0101';; esac\necho 'device: Test GPU'\necho 'h0_max_diff: 1e-6 \
+                        limit=1e-5'\nfor block in 1 2 3 4 5 6; do echo \"turns: $turns\"; done\necho 'correctness: \
+                        pass'\necho 'throughput_sps: 1000 low=990 high=1010'\n";
 
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
@@ -45,6 +52,13 @@ fn main() -> Result<()> {
         alone.push(decided);
         whole.push(judged + decided);
     }
+    fs::write(at("repo/harness.sh"), IN_TURNS)?;
+    let (mut keep_at_once, mut discard_at_once) = (Vec::new(), Vec::new());
+    for turn in 1..=turns {
+        let is_kept = turn % KEPT == 0;
+        let of_decision = if is_kept { &mut keep_at_once } else { &mut discard_at_once };
+        of_decision.push(bench.turn_at_once(turn, is_kept)?);
+    }
     let (mut commit, mut harness) = (Vec::new(), Vec::new());
     for turn in 0..turns {
         fs::write(at("plain/kernel.cu"), format!("// turn {turn} of git\n"))?;
@@ -57,6 +71,8 @@ fn main() -> Result<()> {
     print("lab discard", discard);
     print("a turn that keeps", keep_turn);
     print("a turn that discards", discard_turn);
+    print("lab run --decide that keeps", keep_at_once);
+    print("lab run --decide that discards", discard_at_once);
     print("git commit of the same file", commit);
     print("the harness alone", harness);
     Ok(())
@@ -75,12 +91,29 @@ impl Bench<'_> {
         Ok((judged, self.lab(&[decision, "-m", "a turn"])?))
     }
 
+    /// Judges a new kernel and decides it by rule, in one command. Returns the milliseconds.
+    fn turn_at_once(&self, turn: usize, is_kept: bool) -> Result<f64> {
+        let (word, exit) = if is_kept { ("keep", 10) } else { ("discard", 11) };
+        fs::write(self.temp.join("repo/kernel.cu"), format!("// turn {turn} at once: {word}\n"))?;
+        let (took, code) =
+            self.timed(env!("CARGO_BIN_EXE_lab"), &["run", "--decide", "-m", "a turn"], Path::new("repo"))?;
+        ensure!(code == Some(exit), "lab run --decide ended with {code:?} instead of {exit}");
+        Ok(took)
+    }
+
     fn lab(&self, args: &[&str]) -> Result<f64> {
         self.run(env!("CARGO_BIN_EXE_lab"), args, Path::new("repo"))
     }
 
-    /// Runs a command to its end. Returns the milliseconds that it took.
+    /// Runs a command to its end, which must be a success. Returns the milliseconds that it took.
     fn run(&self, program: &str, args: &[&str], folder: &Path) -> Result<f64> {
+        let (took, code) = self.timed(program, args, folder)?;
+        ensure!(code == Some(0), "{program} {args:?} ended with {code:?}");
+        Ok(took)
+    }
+
+    /// Runs a command to its end. Returns the milliseconds that it took, and its exit code.
+    fn timed(&self, program: &str, args: &[&str], folder: &Path) -> Result<(f64, Option<i32>)> {
         let mut command = Command::new(program);
         command.args(args).current_dir(self.temp.join(folder));
         command.env("HOME", self.temp.join("home")).env("LAB_STATE_DIR", self.temp.join("state"));
@@ -88,9 +121,10 @@ impl Bench<'_> {
         let began = Instant::now();
         let output = command.output().with_context(|| format!("{program} was not started"))?;
         let took = began.elapsed().as_secs_f64() * 1e3;
-        let said = String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.success(), "{program} {args:?} ended with {}: {said}", output.status);
-        Ok(took)
+        if !output.status.success() {
+            eprint!("{}", String::from_utf8_lossy(&output.stderr));
+        }
+        Ok((took, output.status.code()))
     }
 }
 
@@ -98,6 +132,6 @@ impl Bench<'_> {
 fn print(what: &str, mut times: Vec<f64>) {
     times.sort_by(f64::total_cmp);
     if let (Some(low), Some(high)) = (times.first(), times.last()) {
-        println!("{what:<28} {:>8.1}   {low:.1} … {high:.1}", times[times.len() / 2]);
+        println!("{what:<30} {:>8.1}   {low:.1} … {high:.1}", times[times.len() / 2]);
     }
 }

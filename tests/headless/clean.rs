@@ -83,3 +83,74 @@ fn a_discard_packs_many_loose_refs_and_each_of_them_stays() {
     assert!(lab.path(".git/refs/lab/discarded/3-2").exists(), "few of them stay as they are");
     lab.git("fsck --no-dangling --strict");
 }
+
+/// As many loose refs as a fetch brings, in a folder of their own.
+fn fetched(lab: &Lab) {
+    let many = "for at in $(seq 600); do echo create refs/lab/fetched/other/discarded/$at HEAD; done";
+    lab.sh(&format!("{many} | git update-ref --stdin")).is(0);
+}
+
+/// The refs of the lab that are files of their own.
+fn loose_refs(lab: &Lab) -> usize {
+    let found = lab.sh("find .git/refs/lab -type f 2>/dev/null | wc -l").is(0).out;
+    found.trim().parse().unwrap()
+}
+
+#[test]
+fn the_command_packs_the_refs_of_the_lab_and_each_of_them_stays() {
+    let lab = with_experiments();
+    fetched(&lab);
+    let (before, count) = (lab.git("for-each-ref"), loose_refs(&lab));
+    assert!(count > 600, "{count}");
+    lab.lab("clean").is(0).says(&format!("{count} refs of the lab are in one file now"));
+    assert_eq!((lab.git("for-each-ref"), loose_refs(&lab)), (before, 0));
+    assert!(lab.path(".git/refs/heads/main").exists(), "the user's branches stay as they are");
+    assert!(!lab.path(".lab/unfinished.json").exists());
+    lab.lab("clean").is(0).says("0 refs of the lab");
+    let json = lab.lab("clean --json").is(0).json();
+    assert_eq!(json["packed_refs"], 0);
+}
+
+#[test]
+fn a_lock_of_the_users_git_keeps_the_refs_loose_and_the_command_says_so() {
+    let lab = with_experiments();
+    // As old as one that another git holds since before the command.
+    lab.sh("touch -d '1 hour ago' .git/packed-refs.lock").is(0);
+    let count = loose_refs(&lab);
+    lab.lab("clean").is(1).says("packed-refs.lock");
+    assert_eq!(loose_refs(&lab), count);
+    assert!(lab.path(".git/packed-refs.lock").exists(), "it is not the lab's");
+    assert!(!lab.path(".lab/unfinished.json").exists());
+    lab.sh("rm .git/packed-refs.lock").is(0);
+    lab.lab("clean").is(0).says(&format!("{count} refs of the lab are in one file now"));
+}
+
+#[test]
+fn fetched_refs_are_packed_when_they_are_many() {
+    let lab = with_experiments();
+    let many = "for at in $(seq 600); do echo create refs/lab/discarded/1$at HEAD; done";
+    lab.sh(&format!("git clone -q --bare . ../other && cd ../other && ({many}) | git update-ref --stdin"))
+        .is(0);
+    lab.lab("fetch ../other").is(0).says("refs of the lab are in one file now");
+    assert_eq!(loose_refs(&lab), 0);
+    let fetched = lab.git("for-each-ref refs/lab/fetched --format='%(refname)'");
+    assert!(fetched.lines().count() >= 600, "{fetched}");
+}
+
+#[test]
+fn the_lock_of_a_git_that_was_killed_with_its_lab_is_removed_and_the_refs_are_packed() {
+    let lab = with_experiments();
+    fetched(&lab);
+    let before = lab.git("for-each-ref");
+    // The git program locks the packed refs, and both are killed.
+    let real = lab.sh("command -v git").is(0).out;
+    let killed = "case \"$*\" in *pack-refs*) : > .git/packed-refs.lock; kill -9 $PPID; kill -9 $$;; esac";
+    lab.script("../bin/git", &format!("{killed}\nexec {} \"$@\"\n", real.trim()));
+    let cut_off = lab.lab("clean");
+    assert_eq!(cut_off.code, -1, "{cut_off:?}");
+    assert!(lab.path(".git/packed-refs.lock").exists() && lab.path(".lab/unfinished.json").exists());
+    lab.sh("rm ../bin/git").is(0);
+    lab.lab("clean").is(0).says("the packing of the refs that an earlier lab began is done");
+    assert!(!lab.path(".git/packed-refs.lock").exists() && !lab.path(".lab/unfinished.json").exists());
+    assert_eq!((lab.git("for-each-ref"), loose_refs(&lab)), (before, 0));
+}

@@ -33,7 +33,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 /// Write the new summaries down after this many new records.
-const WORTH_WRITING: usize = 4;
+const WORTH_WRITING: usize = 8;
 /// Write all summaries anew when this many are not in the file of all.
 const WORTH_MERGING: usize = 512;
 

@@ -63,6 +63,27 @@ fn a_record_that_changes_is_read_again_and_one_that_is_gone_is_forgotten() {
 }
 
 #[test]
+fn catching_up_reads_what_was_decided_and_new_runs_and_no_edit_by_hand() {
+    let temp = tempfile::tempdir().expect("a temporary folder");
+    let mut index = RunIndex::of(temp.path());
+    let store = index.store.clone();
+    for id in [1, 2] {
+        assert_eq!(store.create().ok(), Some(RunId(id)));
+        ended(&store, RunId(id), "a");
+    }
+    index.refresh();
+    for id in [1, 2] {
+        ended(&store, RunId(id), "changed");
+    }
+    fs::write(temp.path().join("decide.lock"), "1\n").expect("what a decision says of it");
+    ended(&store, store.create().expect("a folder"), "new");
+    index.catch_up();
+    assert_eq!(seen(&index), [(3, "new"), (2, "a"), (1, "changed")]);
+    index.refresh();
+    assert_eq!(seen(&index)[1], (2, "changed"));
+}
+
+#[test]
 fn a_run_in_progress_is_read_again() {
     let temp = tempfile::tempdir().expect("a temporary folder");
     let mut index = RunIndex::of(temp.path());
