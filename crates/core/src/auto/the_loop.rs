@@ -22,6 +22,9 @@ use std::time::{Duration, Instant};
 /// How often a waiting loop looks for a person's save and for requests.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
+/// How often a decision that failed is tried again.
+const DECISION_TRIES: u32 = 3;
+
 /// Turns between two clean-ups.
 const CLEAN_EVERY: u64 = 16;
 
@@ -153,6 +156,8 @@ impl Running<'_> {
         let project = auto.project;
         let head = Repo::open(project).ok().and_then(|repo| repo::head(&repo).ok()?.commit);
         index.refresh();
+        // A disk that was full may have room again; else the next turn tries.
+        let _ = decide::append_owed(project, index);
         if self.head.is_none() || self.head != head {
             (self.state.best, self.state.bounds) =
                 (progress::best(project, index), progress::bounds(project, index));
@@ -173,7 +178,7 @@ impl Running<'_> {
         command::end_turn(self.files)?;
         let judging =
             Judging { project: auto.project, files: self.files, spec: auto.spec, control: auto.control };
-        let came = judging.finish(index, candidate);
+        let came = judging.finish(index, candidate).map(|came| self.repeated(came));
         let came = came.and_then(|came| judging.put_back(candidate).map(|()| came));
         let came = came.and_then(|came| self.leave(auto, candidate, &came).map(|()| came));
         match came {
@@ -186,10 +191,22 @@ impl Running<'_> {
                 (auto.tell)(&self.state);
                 Ok(None)
             }
+            Ok(Came::Undecided(told)) => self.trouble(auto, &told.why),
             Ok(Came::Stopped) => Ok(Some(Ended::Stopped)),
             Ok(Came::Person) => self.wait_for_incumbent(auto),
             Ok(Came::Trouble(why)) => self.trouble(auto, &why),
             Err(error) => self.trouble(auto, &format!("{error:#}")),
+        }
+    }
+
+    /// A decision that failed is tried again, as long as that may help. After that the run is left to a person.
+    fn repeated(&self, came: Came) -> Came {
+        match came {
+            Came::Undecided(told) if self.state.counts.failures_in_a_row < DECISION_TRIES => {
+                Came::Trouble(told.why)
+            }
+            Came::Undecided(told) => Came::Ended(told),
+            came => came,
         }
     }
 

@@ -30,7 +30,7 @@ pub use by_rule::{Ruling, by_rule, with_tested};
 pub use describe::{Changes, Described, describe};
 pub use discard::discard;
 pub use draft::leave;
-pub use finish::append_missing;
+pub use finish::{append_missing, append_owed};
 pub use keep::keep;
 pub use policy::{Allowed, NotAllowed, Snapshot, allowed};
 pub use refusals::AFTER_A_REFUSAL;
