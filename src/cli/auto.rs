@@ -10,7 +10,7 @@ use lab_core::auto::{
     TurnOutcome,
 };
 use lab_core::project::Project;
-use lab_core::repo::short;
+use lab_core::repo::{Repo, short};
 use lab_core::run::Reason;
 use lab_core::run::record::Record;
 use lab_core::runner::process::Control;
@@ -94,6 +94,8 @@ enum Action {
     Resume(KernelArg),
     /// End the loop after the present turn
     Stop(KernelArg),
+    /// End the present turn at once; the loop goes on
+    EndTurn(KernelArg),
 }
 
 #[derive(Args, Debug)]
@@ -135,6 +137,7 @@ pub fn main(options: &AutoArgs) -> Result<ExitCode> {
         Some(Action::Pause(kernel)) => ask(kernel, Request::Pause),
         Some(Action::Resume(kernel)) => ask(kernel, Request::Resume),
         Some(Action::Stop(kernel)) => ask(kernel, Request::Stop),
+        Some(Action::EndTurn(kernel)) => ask(kernel, Request::EndTurn),
         None if options.command.is_empty() && options.patches.is_none() && options.mutate.is_none() => {
             Ok(failed(
                 "name the command that edits the kernel after `--`, as in `lab auto -- ./edit.sh` (`lab agent-guide`)",
@@ -152,6 +155,9 @@ fn ask(kernel: &KernelArg, asked: Request) -> Result<ExitCode> {
         Request::Pause => format!("the loop on {} pauses after this turn", project.kernel_name),
         Request::Resume => format!("the loop on {} goes on", project.kernel_name),
         Request::Stop => format!("the loop on {} ends after this turn", project.kernel_name),
+        Request::EndTurn => {
+            format!("this turn of the loop on {} ends, and the loop goes on", project.kernel_name)
+        }
     });
     Ok(ExitCode::SUCCESS)
 }
@@ -307,7 +313,9 @@ fn run(options: &AutoArgs) -> Result<ExitCode> {
             say(&in_words(turn));
             turn.ignored.iter().take(IGNORED_LINES).for_each(|line| say(&format!("  ignored: {line}")));
             turn.answer_error.iter().for_each(|error| say(&format!("  {error}")));
-            super::clean::after_a_decision(&project);
+            if let Ok(repo) = Repo::open(&project) {
+                super::clean::after_a_decision(&repo);
+            }
         }
         (Phase::BackingOff, _) => {
             let why = state.candidate.as_ref().map(|candidate| format!(": {}", candidate.told.why));

@@ -67,7 +67,7 @@ fn check(project: &Project, options: &CheckArgs) -> Result<Record, NotRun> {
         confinement: confinement::missing,
         ..RunSpec::new(Reason::Check)
     };
-    execute::execute(project, &spec, &control, |event| {
+    execute::execute(project, &spec, &mut RunIndex::new(project), &control, |event| {
         if let RunEvent::Progress(_, batch) = event
             && !options.json.json
         {

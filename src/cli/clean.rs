@@ -1,7 +1,8 @@
-//! `lab clean`: packs git's loose objects.
+//! `lab clean`: packs git's loose objects and the lab's refs.
 
-use super::{JsonArg, answer, here, say};
+use super::{JsonArg, answer, here, refused, say};
 use anyhow::Result;
+use lab_core::decide;
 use lab_core::project::Project;
 use lab_core::repo::{self, ObjectFiles, Repo};
 use lab_protocol::Exit;
@@ -13,6 +14,8 @@ use std::process::ExitCode;
 struct CleanAnswer {
     /// Loose objects that are in a pack now.
     packed: usize,
+    /// Refs of the lab that are in one file now.
+    packed_refs: usize,
     before: ObjectsReport,
     after: ObjectsReport,
 }
@@ -31,18 +34,24 @@ impl From<ObjectFiles> for ObjectsReport {
 
 pub fn main(options: &JsonArg) -> Result<ExitCode> {
     let project = Project::of_any(&here()?)?;
+    let packed_refs = match decide::pack_refs(&project) {
+        Ok(packed) => packed,
+        Err(refusal) => return Ok(refused(&refusal)),
+    };
     let cleaned = repo::clean(&Repo::open(&project)?)?;
     if options.json {
         let (before, after) = (cleaned.before.into(), cleaned.after.into());
-        return Ok(answer(Exit::Passed, CleanAnswer { packed: cleaned.packed(), before, after }));
+        let answered = CleanAnswer { packed: cleaned.packed(), packed_refs, before, after };
+        return Ok(answer(Exit::Passed, answered));
     }
     say(&cleaned.to_string());
+    say(&format!("{packed_refs} refs of the lab are in one file now. Each of them is there"));
     Ok(ExitCode::SUCCESS)
 }
 
 /// Packs git's loose objects after a decision if there are many, and returns what that freed. A failure costs disk space and
 /// nothing else.
-pub fn after_a_decision(project: &Project) -> Option<String> {
-    let repo = Repo::open(project).ok().filter(repo::has_many_loose_objects)?;
-    Some(repo::clean(&repo).ok()?.to_string())
+pub fn after_a_decision(repo: &Repo) -> Option<String> {
+    let cleaned = repo::has_many_loose_objects(repo).then(|| repo::clean(repo).ok()).flatten()?;
+    Some(cleaned.to_string())
 }

@@ -10,7 +10,7 @@ use lab_core::decide::{self, Decided, Refusal, Ruling, with_tested};
 use lab_core::inputs;
 use lab_core::message::{self, Message, Trailer, TrailerKey};
 use lab_core::project::Project;
-use lab_core::repo::short;
+use lab_core::repo::{Repo, short};
 use lab_core::run::RunId;
 use lab_core::run::experiment::Status;
 use lab_core::run::record::Record;
@@ -42,6 +42,7 @@ pub struct KeepArgs {
 /// What a decision is about, and the index in which it was found: the decision itself reads only what is newer.
 struct Opened {
     project: Project,
+    repo: Repo,
     index: RunIndex,
     run: Option<RunId>,
     message: Message,
@@ -50,12 +51,13 @@ struct Opened {
 impl KeepArgs {
     fn opened(&self) -> Result<Opened> {
         let project = open(self.kernel.kernel.as_deref())?;
+        let repo = Repo::open(&project)?;
         // The run is chosen once, so that the trailer Tested is about the run that is decided, even if another run ends
         // meanwhile.
         let mut index = RunIndex::open(&project);
         let run = self.run.map(RunId).or_else(|| default_run(&project, &index));
-        let message = self.trailers.message(&project, &mut index, &self.message, run);
-        Ok(Opened { project, index, run, message })
+        let message = self.trailers.message(&repo, &project, &mut index, &self.message, run);
+        Ok(Opened { project, repo, index, run, message })
     }
 }
 
@@ -100,12 +102,19 @@ pub struct TrailerArgs {
 }
 
 impl TrailerArgs {
-    fn message(&self, project: &Project, index: &mut RunIndex, subject: &str, run: Option<RunId>) -> Message {
+    fn message(
+        &self,
+        repo: &Repo,
+        project: &Project,
+        index: &mut RunIndex,
+        subject: &str,
+        run: Option<RunId>,
+    ) -> Message {
         let message = Message::new(subject, self.learned.trailers().chain(self.trailer.iter().cloned()));
         if self.no_tested {
             return message;
         }
-        with_tested(message, project, index, run)
+        with_tested(message, repo, project, index, run)
     }
 }
 
@@ -116,16 +125,18 @@ pub fn default_run(project: &Project, index: &RunIndex) -> Option<RunId> {
 }
 
 pub fn keep(options: &KeepArgs) -> Result<ExitCode> {
-    let Opened { project, mut index, run, message } = options.opened()?;
+    let mut opened = options.opened()?;
+    let Opened { project, index, run, message, .. } = &mut opened;
     let json = options.json.json;
-    let kept = with_check(json, false, |asked| decide::keep(&project, &mut index, run, &message, asked))?;
-    Ok(report(&project, &index, run, kept, json))
+    let kept = with_check(json, false, |asked| decide::keep(project, index, *run, message, asked))?;
+    Ok(report(&opened, kept, json))
 }
 
 pub fn discard(options: &DiscardArgs) -> Result<ExitCode> {
-    let Opened { project, mut index, run, message } = options.what.opened()?;
-    let discarded = decide::discard(&project, &mut index, run, &message, options.unjudged);
-    Ok(report(&project, &index, run, discarded, options.what.json.json))
+    let mut opened = options.what.opened()?;
+    let Opened { project, index, run, message, .. } = &mut opened;
+    let discarded = decide::discard(project, index, *run, message, options.unjudged);
+    Ok(report(&opened, discarded, options.what.json.json))
 }
 
 /// Calls `act` with what a held-out check needs. Without `json`, prints the lines of the check.
@@ -140,28 +151,23 @@ fn with_check<T>(json: bool, by_rule: bool, act: impl FnOnce(&mut RunContext) ->
     Ok(act(&mut RunContext { control: &control, program: own_program(), tell: &mut tell, by_rule }))
 }
 
-/// Reports what came of a decision about `run`.
-fn report(
-    project: &Project,
-    index: &RunIndex,
-    run: Option<RunId>,
-    result: std::result::Result<Decided, Refusal>,
-    json: bool,
-) -> ExitCode {
+/// Reports what came of a decision.
+fn report(opened: &Opened, result: std::result::Result<Decided, Refusal>, json: bool) -> ExitCode {
+    let Opened { project, repo, index, run, .. } = opened;
     match result {
         Ok(decided) if json => {
-            super::clean::after_a_decision(project);
+            super::clean::after_a_decision(repo);
             answer(Exit::Passed, DecisionAnswer::of(project, index, &decided))
         }
         Ok(decided) => {
-            tell(project, &decided);
+            tell(Some(repo), project, &decided);
             ExitCode::SUCCESS
         }
         Err(Refusal::Resumed { text, is_as_asked: true }) if json => {
             answer(Exit::Passed, Resumed::new(&text, LastDecision::of(project)))
         }
         Err(refusal) if json => {
-            failed_with(&refusal.to_string(), FAILED, refused_decision(project, run, &refusal))
+            failed_with(&refusal.to_string(), FAILED, refused_decision(project, *run, &refusal))
         }
         Err(refusal) => refused(&refusal),
     }
@@ -192,14 +198,15 @@ pub fn decided_line(project: &Project, decided: &Decided) -> String {
 }
 
 /// Prints a decision for people.
-fn tell(project: &Project, decided: &Decided) {
+fn tell(repo: Option<&Repo>, project: &Project, decided: &Decided) {
     say(&decided_line(project, decided));
     decided.notes.iter().for_each(|note| say(&format!("  {note}")));
-    super::clean::after_a_decision(project).iter().for_each(|freed| say(&format!("  {freed}")));
+    repo.and_then(super::clean::after_a_decision).iter().for_each(|freed| say(&format!("  {freed}")));
 }
 
 /// Decides a run by rule. Without `json`, prints the lines of the held-out check.
 pub fn by_rule(
+    repo: &Repo,
     project: &Project,
     index: &mut RunIndex,
     record: &Record,
@@ -209,15 +216,21 @@ pub fn by_rule(
 ) -> RulingReport {
     let run = Some(record.start.id);
     let message = Message::new(subject, learned.trailers());
-    let message = with_tested(message, project, index, run);
-    let ruling = with_check(json, true, |asked| decide::by_rule(project, index, record, &message, asked));
-    RulingReport(ruling.unwrap_or_else(|error| Ruling::Failed(format!("{error:#}"))))
+    let message = with_tested(message, repo, project, index, run);
+    let ruling =
+        with_check(json, true, |asked| decide::by_rule(repo, project, index, record, &message, asked));
+    ruling.map_or_else(|error| RulingReport::failed(&error), RulingReport)
 }
 
 /// What a command tells of a ruling.
 pub struct RulingReport(Ruling);
 
 impl RulingReport {
+    /// The rule could not be asked.
+    pub fn failed(error: &anyhow::Error) -> RulingReport {
+        RulingReport(Ruling::Failed(format!("{error:#}")))
+    }
+
     /// The exit code of `lab run --decide`.
     pub fn exit(&self) -> Exit {
         match &self.0 {
@@ -236,9 +249,9 @@ impl RulingReport {
     }
 
     /// Prints it for people.
-    pub fn tell(&self, project: &Project) {
+    pub fn tell(&self, repo: Option<&Repo>, project: &Project) {
         match &self.0 {
-            Ruling::Decided(decided) => tell(project, decided),
+            Ruling::Decided(decided) => tell(repo, project, decided),
             Ruling::Left(why) => say(&format!("  left undecided: {why}")),
             Ruling::Failed(why) => {
                 complain(why);

@@ -4,6 +4,7 @@ use super::output::FAILED;
 use super::{JsonArg, answer, failed, here, say};
 use anyhow::Result;
 use clap::Args;
+use lab_core::decide;
 use lab_core::history::elsewhere;
 use lab_core::project::Project;
 use lab_core::repo::{Fetched, Repo};
@@ -40,6 +41,8 @@ pub fn main(options: &FetchArgs) -> Result<ExitCode> {
     let here = here()?;
     let project = Project::of_any(&here)?;
     let brought = elsewhere::fetch(&Repo::open(&project)?, &project, &here, options.from.as_deref())?;
+    // Each fetched ref is a file of its own.
+    let packed = decide::pack_many_refs(&project);
     let is_empty = |fetched: &Fetched| fetched.refs + fetched.records == 0;
     let nothing = |from: &str| {
         format!(
@@ -70,5 +73,6 @@ pub fn main(options: &FetchArgs) -> Result<ExitCode> {
         let (refs, records, folder) = (fetched.refs, fetched.records, &fetched.folder);
         say(&format!("{from}: {records} records, {refs} refs, in {folder}"));
     }
+    packed.iter().for_each(|text| say(text));
     Ok(if any { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

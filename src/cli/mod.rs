@@ -132,7 +132,7 @@ enum Command {
     Fetch(fetch::FetchArgs),
     /// Write the kept kernel as a Python file for PyTorch, or as one .cu with a main; each verifies and times it
     Export(export::ExportArgs),
-    /// Pack git's loose objects, which take many times the space of a pack; removes none
+    /// Pack git's loose objects and the refs of the lab, which take many times the space together; removes none
     Clean(JsonArg),
     /// Put the kernel of an experiment or a commit on disk
     Restore(restore::RestoreArgs),

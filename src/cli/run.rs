@@ -102,7 +102,8 @@ fn tell_known(options: &RunArgs) -> Option<ExitCode> {
         let notes = Vec::new();
         return Some(answer(exit, RunAnswer { run, known_as, measured: None, decision: None, notes }));
     }
-    let mut lines = as_text(&project, &index, &record, verdict, Vec::new());
+    let repo = Repo::open(&project).ok();
+    let mut lines = as_text(repo.as_ref(), &project, &index, &record, verdict, Vec::new());
     if !same_bytes {
         // Only the bytes of that run can be decided.
         lines.truncate(2);
@@ -152,7 +153,8 @@ pub fn judged(options: &RunArgs, spec: RunSpec, more: impl Fn(&Record) -> Option
     if let Some(exit) = go_on(&project, options) {
         return exit;
     }
-    let record = match judge(&project, options, spec) {
+    let mut index = RunIndex::new(&project);
+    let record = match judge(&project, options, spec, &mut index) {
         Ok(record) => record,
         Err(error) => return failed(&error.to_string(), error.exit()),
     };
@@ -160,15 +162,20 @@ pub fn judged(options: &RunArgs, spec: RunSpec, more: impl Fn(&Record) -> Option
         return failed("the run has no verdict", Exit::Crashed);
     };
     let (lines, measured) = more(&record).unzip();
-    let mut index = RunIndex::open(&project);
+    // Opened after the run, which may have taken minutes.
+    let repo = Repo::open(&project);
+    index.refresh();
     if !options.json.json {
-        let lines = as_text(&project, &index, &record, verdict, lines.unwrap_or_default());
+        let lines =
+            as_text(repo.as_ref().ok(), &project, &index, &record, verdict, lines.unwrap_or_default());
         lines.iter().for_each(|line| say(line));
     }
     let subject = options.message.as_ref().filter(|_| options.decide);
     let (learned, json) = (&options.learned, options.json.json);
-    let ruling =
-        subject.map(|subject| decide::by_rule(&project, &mut index, &record, subject, learned, json));
+    let ruling = subject.map(|subject| match &repo {
+        Ok(repo) => decide::by_rule(repo, &project, &mut index, &record, subject, learned, json),
+        Err(error) => decide::RulingReport::failed(error),
+    });
     let exit = match &ruling {
         // The rule says nothing about a kernel that was not judged.
         _ if verdict.exit() == Exit::Usage => Exit::Usage,
@@ -182,7 +189,7 @@ pub fn judged(options: &RunArgs, spec: RunSpec, more: impl Fn(&Record) -> Option
         return answer(exit, RunAnswer { run, known_as: None, measured, decision, notes });
     }
     if let Some(ruling) = ruling {
-        ruling.tell(&project);
+        ruling.tell(repo.as_ref().ok(), &project);
     }
     code(exit)
 }
@@ -211,11 +218,16 @@ fn go_on(project: &Project, options: &RunArgs) -> Option<ExitCode> {
     Some(code(exit))
 }
 
-fn judge(project: &Project, options: &RunArgs, spec: RunSpec) -> std::result::Result<Record, NotRun> {
+fn judge(
+    project: &Project,
+    options: &RunArgs,
+    spec: RunSpec,
+    index: &mut RunIndex,
+) -> std::result::Result<Record, NotRun> {
     let control = Arc::new(Control::new().map_err(anyhow::Error::from)?);
     end_on_signals(control.clone())?;
     let spec = RunSpec { device: options.device, confinement: confinement::missing, ..spec };
-    execute::execute(project, &spec, &control, |event| match event {
+    execute::execute(project, &spec, index, &control, |event| match event {
         RunEvent::Progress(_, batch) if !options.json.json => say_batch(&batch),
         RunEvent::Joined(start) if !options.json.json => {
             say(&format!("lab: run {} of a screen is about these bytes; its lines:", start.id));
@@ -254,6 +266,7 @@ pub fn verdict_line(project: &Project, record: &Record, verdict: &Verdict) -> St
 
 /// Returns the lines of the verdict. `more` stands between the verdict and the commands that decide it.
 fn as_text(
+    repo: Option<&Repo>,
     project: &Project,
     index: &RunIndex,
     record: &Record,
@@ -267,7 +280,7 @@ fn as_text(
     lines.extend(verdict.slower_workloads().map(|slower| format!("  {slower}")));
     lines.extend(verdict.left_workloads().map(|left| format!("  {left}")));
     lines.extend(more);
-    lines.extend(beside_peers(project, index, record));
+    lines.extend(beside_peers(repo, project, index, record));
     lines.extend(verdict.caveats.iter().map(|caveat| format!("  caveat: {caveat}")));
     let this = project.argument.clone() + &by_number(project, index, record);
     let discard = format!("`lab discard{this} -m TEXT` puts the incumbent back");
@@ -275,13 +288,9 @@ fn as_text(
         Outcome::Pass if verdict.unmeasured().is_some() => {
             lines.push(format!("  so it cannot be kept; {discard}"));
         }
-        Outcome::Pass if let Some(kept) = kept_already(project, index, record) => {
-            lines.push(format!("  {kept}"));
-        }
         Outcome::Pass => {
-            let is_refused =
-                lab_core::decide::read_rules(project).is_ok_and(|rules| !rules.changed.is_empty());
-            let rules = match is_refused {
+            let prospect = repo.map(|repo| prospect(repo, project, index, record)).unwrap_or_default();
+            let rules = match prospect.rules_changed {
                 true => {
                     format!(
                         "the rules are not as in HEAD: `lab rules{} -m TEXT` commits them, then ",
@@ -290,7 +299,8 @@ fn as_text(
                 }
                 false => String::new(),
             };
-            lines.push(format!("  {rules}`lab keep{this} -m TEXT` commits it, {discard}"));
+            let decide = || format!("{rules}`lab keep{this} -m TEXT` commits it, {discard}");
+            lines.push(format!("  {}", prospect.kept_already.unwrap_or_else(decide)));
         }
         Outcome::Fail | Outcome::Crash => lines.push(format!("  {discard}")),
         Outcome::Void | Outcome::NotJudged => {}
@@ -298,19 +308,30 @@ fn as_text(
     lines
 }
 
-/// That an earlier keep holds the bytes of this run, so that there is nothing to decide.
-pub fn kept_already(project: &Project, index: &RunIndex, record: &Record) -> Option<String> {
-    let repo = Repo::open(project).ok()?;
-    let snapshot = snapshot(&repo, project, index, &inputs::read(project), Some(record)).ok()?;
-    allowed(&snapshot)
-        .keep
-        .err()
-        .filter(|why| matches!(why, NotAllowed::KeptAlready { .. }))
-        .map(|why| why.to_string())
+/// What a keep of a correct run would meet.
+#[derive(Default)]
+pub struct Prospect {
+    /// That an earlier keep holds the bytes of the run, so that there is nothing to decide.
+    pub kept_already: Option<String>,
+    /// The rules of the problem are not as in HEAD.
+    pub rules_changed: bool,
+}
+
+/// Looks at what a keep of a correct run would meet now. What cannot be read is left to the keep, which says why.
+pub fn prospect(repo: &Repo, project: &Project, index: &RunIndex, record: &Record) -> Prospect {
+    let Ok(snapshot) = snapshot(repo, project, index, &inputs::read(project), Some(record)) else {
+        return Prospect::default();
+    };
+    let refusal = allowed(&snapshot).keep.err();
+    let kept_already = refusal.filter(|why| matches!(why, NotAllowed::KeptAlready { .. }));
+    Prospect {
+        kept_already: kept_already.map(|why| why.to_string()),
+        rules_changed: snapshot.present.is_ok_and(|present| !present.rules.changed.is_empty()),
+    }
 }
 
 /// The lines about the peers: of the run, else of an earlier run of the same bytes, else of the incumbent.
-fn beside_peers(project: &Project, index: &RunIndex, record: &Record) -> Vec<String> {
+fn beside_peers(repo: Option<&Repo>, project: &Project, index: &RunIndex, record: &Record) -> Vec<String> {
     if !record.peers.is_empty() {
         return peer_lines::lines(&record.peers);
     }
@@ -319,9 +340,8 @@ fn beside_peers(project: &Project, index: &RunIndex, record: &Record) -> Vec<Str
     if let Some(text) = known.as_ref().and_then(peer_lines::last) {
         return vec![format!("  {text}")];
     }
-    let of_incumbent = Repo::open(project)
-        .ok()
-        .and_then(|repo| last_peers::of_incumbent(&repo, project, index, &record.inputs, device));
+    let of_incumbent =
+        repo.and_then(|repo| last_peers::of_incumbent(repo, project, index, &record.inputs, device));
     let text = of_incumbent.as_ref().and_then(peer_lines::last);
     text.map(|text| format!("  the incumbent: {text}")).into_iter().collect()
 }

@@ -236,6 +236,25 @@ fn a_paused_loop_judges_its_turn_and_waits_until_it_is_resumed() {
 }
 
 #[test]
+fn a_turn_that_a_person_ends_is_told_and_the_loop_goes_on() {
+    let lab = lab();
+    let line = "echo \"run slower $LAB_TURN\" >> kernel.cu; [ $LAB_TURN != 1 ] || { touch $HOME/editing; exec sleep 600; }";
+    let child = auto_command(&lab, "--experiments 1", line).spawn().unwrap();
+    until("the command edits", || lab.path("../home/editing").exists());
+    lab.lab("auto pause").is(0);
+    lab.lab("auto end-turn").is(0).says("this turn of the loop on kernel.cu ends, and the loop goes on");
+    until("the pause that was asked for first", || state(&lab)["phase"] == "paused");
+    let counts = &state(&lab)["counts"];
+    assert_eq!((&counts["failed"], &counts["failures_in_a_row"]), (&json!(1), &json!(0)));
+    assert_eq!(lab.git("show refs/lab/auto/1:kernel.cu"), "// the first\nrun slower 1\n");
+    lab.lab("auto end-turn").is(1).says("no turn is in progress on kernel.cu");
+    lab.lab("auto resume").is(0);
+    finish(child).is(0).says("turn 1: failed: a person ended the turn").says("turn 2: discarded run 1");
+    incumbent_is_back(&lab);
+    lab.lab("auto end-turn").is(1).says("no `lab auto` works on kernel.cu: there is nothing to end");
+}
+
+#[test]
 fn a_loop_ends_with_its_costs_and_says_at_a_plateau_that_nothing_helps() {
     let lab = lab();
     let line = "cp $LAB_AUTO_STATE $HOME/told.json; echo '{\"cost\": 1.5}' > $LAB_ANSWER\n\

@@ -11,7 +11,7 @@ use lab_core::runner::execute;
 use lab_core::runner::process::Control;
 use lab_core::runner::spec::RunSpec;
 use lab_core::runner::{RunEvent, Runner};
-use lab_core::store::RunStore;
+use lab_core::store::{RunIndex, RunStore};
 use lab_protocol::Target;
 use std::fs::File;
 use std::path::PathBuf;
@@ -75,7 +75,9 @@ fn command(lab: &Lab, device: Option<Target>) -> JoinHandle<(Record, Vec<RunEven
         let mut events = Vec::new();
         let spec = RunSpec { device, program, ..RunSpec::new(Reason::Command) };
         let control = Control::new().unwrap();
-        let record = execute::execute(&project, &spec, &control, |event| events.push(event)).unwrap();
+        let mut index = RunIndex::new(&project);
+        let record =
+            execute::execute(&project, &spec, &mut index, &control, |event| events.push(event)).unwrap();
         (record, events)
     })
 }

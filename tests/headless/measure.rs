@@ -8,6 +8,7 @@ use lab_core::run::record::Record;
 use lab_core::runner::execute::execute;
 use lab_core::runner::process::Control;
 use lab_core::runner::spec::RunSpec;
+use lab_core::store::RunIndex;
 
 /// Says what it was asked, shows the incumbent that it was given, and passes.
 const JUDGE: &str = r#"
@@ -45,7 +46,8 @@ fn edited() -> Lab {
 fn run(lab: &Lab, reason: Reason) -> (Record, String) {
     let project = Project::open(&lab.repo, None).unwrap();
     let spec = RunSpec { program: lab.path("../bin/judge"), ..RunSpec::new(reason) };
-    let record = execute(&project, &spec, &Control::new().unwrap(), |_| {}).unwrap();
+    let record =
+        execute(&project, &spec, &mut RunIndex::new(&project), &Control::new().unwrap(), |_| {}).unwrap();
     let log = lab.read(&format!(".lab/runs/{}/run.log", record.start.id));
     (record, log)
 }

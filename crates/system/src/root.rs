@@ -15,8 +15,8 @@ pub use refused::{Refused, refusal};
 
 use crate::temporary;
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, fdatasync, fstat, openat, openat2, renameat, statat,
-    unlinkat,
+    AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, ResolveFlags, fdatasync, fstat, linkat, openat,
+    openat2, renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
@@ -107,6 +107,26 @@ impl Root {
         let (folder, name) = self.folder_of(file)?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
         self.open_in(&folder, &name, file, flags)
+    }
+
+    /// Creates a file that has its content at once, and does not wait for the disk. The error is `AlreadyExists` where the name is
+    /// taken.
+    pub fn create_whole(&self, file: &Path, bytes: &[u8]) -> io::Result<()> {
+        let (folder, name) = self.folder_of(file)?;
+        let (mut new, path) = self.new_file(&folder, &name)?;
+        let rename = || match renameat_with(&folder, &path, &folder, &name, RenameFlags::NOREPLACE) {
+            // Some file systems cannot rename so, but know a second name.
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                linkat(&folder, &path, &folder, &name, AtFlags::empty())?;
+                unlinkat(&folder, &path, AtFlags::empty())
+            }
+            renamed => renamed,
+        };
+        let created = new.write_all(bytes).and_then(|()| Ok(rename()?));
+        if created.is_err() {
+            let _ = unlinkat(&folder, &path, AtFlags::empty());
+        }
+        created
     }
 
     /// Reads a plain file of at most `limit` bytes.

@@ -74,7 +74,8 @@ pub fn judge(project: &Project, spec: RunSpec, unless_known: bool, job: &Job) ->
     }
     let spec = RunSpec { confinement: confinement::missing, ..spec };
     let is_measurement = spec.reason == lab_core::run::Reason::Measure;
-    let record = execute::execute(project, &spec, &job.control, |event| match event {
+    let mut index = RunIndex::new(project);
+    let record = execute::execute(project, &spec, &mut index, &job.control, |event| match event {
         RunEvent::Started(start) | RunEvent::Joined(start) => job.set_run(start.id),
         RunEvent::Progress(_, batch) => follow(job, &batch),
         _ => {}
@@ -90,7 +91,8 @@ pub fn judge(project: &Project, spec: RunSpec, unless_known: bool, job: &Job) ->
     let Some(verdict) = &record.verdict else {
         return Ok(Answer::error("the run has no verdict", "Call judge again."));
     };
-    let mut answer = judged(project, &RunIndex::open(project), &record, verdict);
+    index.refresh();
+    let mut answer = judged(project, &index, &record, verdict);
     if is_measurement {
         answer = answer.with("measured", measure::measured(&record));
     }
@@ -154,15 +156,19 @@ fn next(project: &Project, index: &RunIndex, record: &Record, verdict: &Verdict)
             format!("Mend the kernel and call judge again, or call discard with run {id}.")
         }
         Outcome::Pass => {
-            if let Some(kept) = run::kept_already(project, index, record) {
+            let Ok(repo) = Repo::open(project) else {
+                return "git's repository cannot be read: a person runs `lab doctor`.".to_owned();
+            };
+            let prospect = run::prospect(&repo, project, index, record);
+            if let Some(kept) = prospect.kept_already {
                 return format!("{kept}. Edit the kernel and call judge.");
             }
-            if decide::read_rules(project).is_ok_and(|rules| !rules.changed.is_empty()) {
+            if prospect.rules_changed {
                 return "The rules are not as in HEAD, so nothing can be kept: a person commits them with `lab rules -m TEXT`, or \
                         take the change back."
                     .to_owned();
             }
-            let (incumbent, at_same) = rule_facts(project).unwrap_or_default();
+            let (incumbent, at_same) = rule_facts(&repo, project).unwrap_or_default();
             match auto::decide(record, incumbent.as_deref(), at_same) {
                 AutoDecision::Keep if at_same => {
                     format!(
@@ -182,11 +188,10 @@ fn next(project: &Project, index: &RunIndex, record: &Record, verdict: &Verdict)
 }
 
 /// The blob of the incumbent, and whether the rule keeps the present kernel if it is as fast.
-fn rule_facts(project: &Project) -> Result<(Option<String>, bool)> {
-    let repo = Repo::open(project)?;
+fn rule_facts(repo: &Repo, project: &Project) -> Result<(Option<String>, bool)> {
     let at_same =
-        inputs::read(project).is_ok_and(|present| decide::keeps_at_same(&repo, project, present.kernel()));
-    Ok((repo::incumbent(&repo, project)?, at_same))
+        inputs::read(project).is_ok_and(|present| decide::keeps_at_same(repo, project, present.kernel()));
+    Ok((repo::incumbent(repo, project)?, at_same))
 }
 
 /// Remembers the last line that is not for drawing.
@@ -231,9 +236,11 @@ fn about(
     arguments: &DecideArguments,
 ) -> std::result::Result<(RunIndex, Option<RunId>, Message), String> {
     let trailers = arguments.trailers()?;
+    let repo = Repo::open(project).map_err(|error| format!("{error:#}"))?;
     let mut index = RunIndex::open(project);
     let run = arguments.run.map(RunId).or_else(|| default_run(project, &index));
-    let message = decide::with_tested(Message::new(&arguments.message, trailers), project, &mut index, run);
+    let message = Message::new(&arguments.message, trailers);
+    let message = decide::with_tested(message, &repo, project, &mut index, run);
     Ok((index, run, message))
 }
 
@@ -246,7 +253,7 @@ fn decided(
     let refusal = match result {
         Ok(decided) => {
             let mut report = DecisionAnswer::of(project, index, &decided);
-            report.notes.extend(clean::after_a_decision(project));
+            report.notes.extend(Repo::open(project).ok().and_then(|repo| clean::after_a_decision(&repo)));
             let next = "Edit the kernel, then call judge.";
             return Answer::new(&decided_line(project, &decided), next, report);
         }

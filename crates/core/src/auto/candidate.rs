@@ -78,7 +78,7 @@ impl Judging<'_> {
                     told.run = Some(known.record.start.id);
                     return Ok(Came::Ended(told.ended(TurnOutcome::Known, in_words(&known))));
                 }
-                match execute(project, self.spec, self.control, |_| {}) {
+                match execute(project, self.spec, index, self.control, |_| {}) {
                     Ok(record) => record,
                     Err(NotRun::Kernel(why)) => {
                         return Ok(Came::Ended(told.ended(TurnOutcome::Failed, why.to_string())));
@@ -114,7 +114,8 @@ impl Judging<'_> {
         }
         let run = Some(record.start.id);
         let message = candidate.answer.message(told.turn);
-        let message = decide::with_tested(message, project, index, run);
+        let repo = Repo::open(project)?;
+        let message = decide::with_tested(message, &repo, project, index, run);
         match verdict.outcome {
             _ if self.control.is_ended() => return Ok(Came::Stopped),
             Outcome::NotJudged => return Ok(Came::Trouble(verdict.why.clone())),
@@ -130,7 +131,7 @@ impl Judging<'_> {
         let mut tell = |_: RunId, _| {};
         let mut asked =
             RunContext { control: self.control, program: own_program(), tell: &mut tell, by_rule: true };
-        let ruling = decide::by_rule(project, index, record, &message, &mut asked);
+        let ruling = decide::by_rule(&repo, project, index, record, &message, &mut asked);
         Ok(match ruling {
             _ if self.control.is_ended() && !matches!(ruling, Ruling::Decided(_)) => Came::Stopped,
             Ruling::Decided(decided) => Came::Ended(told.ended(outcome(decided.status), verdict.why.clone())),

@@ -22,6 +22,9 @@ use std::time::{Duration, Instant};
 /// Most bytes of output. A command that prints more is ended; head and tail are kept.
 const OUTPUT_LIMIT: u64 = 16 << 20;
 
+/// Why a turn came to nothing that a person ended.
+pub(super) const TURN_ENDED: &str = "a person ended the turn";
+
 /// Lines of the output's end that the state holds.
 const OUTPUT_LINES: usize = 20;
 
@@ -45,7 +48,10 @@ pub(super) struct Edit<'a> {
     pub from: Option<&'a [u8]>,
     /// The content of `LAB_AUTO_STATE`.
     pub state: &'a [u8],
+    /// Ends the command.
     pub control: &'a Control,
+    /// Ends the loop.
+    pub whole: &'a Control,
 }
 
 /// What the command left.
@@ -88,7 +94,7 @@ impl Edit<'_> {
         let mut told = LastTurn::begun(self.turn);
         told.command = in_words(ending, self.limit);
         told.seconds = started.elapsed().as_secs_f64();
-        if self.control.is_ended() {
+        if self.whole.is_ended() {
             keep_others(&tree, &repo, self.files, &mut told, true)?;
             end_turn(self.files)?;
             return Ok(Edited::Stopped(
@@ -110,6 +116,7 @@ impl Edit<'_> {
             Ending::Exited(0) => {
                 tree.read_kernel().map_err(|error| format!("its kernel is not taken: {error}"))
             }
+            Ending::Superseded => Err(told.command.clone()),
             _ => Err(format!("the command failed: {}", told.command)),
         };
         // The kernel of a command that failed is not judged, and it is not lost.
@@ -200,7 +207,8 @@ fn in_words(ending: Ending, limit: Duration) -> String {
         Ending::Signalled(number) => format!("it was ended by {}", signal::name(number)),
         Ending::TimedOut => format!("it was ended after {} s (--turn-limit)", limit.as_secs_f64()),
         Ending::Flooded => format!("it was ended: it printed more than {} MiB", OUTPUT_LIMIT >> 20),
-        Ending::Superseded => "it was ended with the loop".to_owned(),
+        // With the loop no turn is told.
+        Ending::Superseded => TURN_ENDED.to_owned(),
         Ending::NotStarted | Ending::Unknown => "nobody knows how it ended".to_owned(),
     }
 }

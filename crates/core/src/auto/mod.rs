@@ -6,6 +6,7 @@
 //! that were taken are judged once, and a decision that was begun is completed.
 
 mod answer;
+mod begin;
 mod candidate;
 mod command;
 mod disk;
@@ -21,6 +22,8 @@ mod requests;
 mod source_code;
 mod state;
 mod the_loop;
+mod turn;
+mod view;
 
 pub use answer::Answer;
 pub use disk::{DiskUse, disk_use};
@@ -31,3 +34,4 @@ pub use progress::{Best, Bounds, KeptPoint};
 pub use requests::{Request, request};
 pub use state::{Budget, Counts, LastTurn, LeftRun, Phase, State, TurnOutcome, VERSION};
 pub use the_loop::run;
+pub use view::{LoopRun, LoopSnapshot, LoopView, OnDisk};

@@ -1,21 +1,22 @@
 //! The loop itself: turn after turn, with waits, budgets and requests between them.
 
+use super::begin::begin;
 use super::candidate::{Came, Judging, is_incumbent};
-use super::command::{self, Edit, Edited};
+use super::command::{self, Edit, Edited, TURN_ENDED};
 use super::disk;
-use super::files::{Files, read_state};
+use super::files::Files;
 use super::hints::{self, Told};
 use super::options::{Auto, Editor, Ended};
 use super::progress;
 use super::requests::Request;
-use super::state::{Candidate, Counts, LeftRun, Phase, State, TurnOutcome};
-use super::{mutator, patches};
+use super::state::{Candidate, LeftRun, Phase, State, TurnOutcome};
+use super::{mutator, patches, turn};
 use crate::decide;
 use crate::repo::{self, Repo};
 use crate::run::RunId;
-use crate::runner::execute::{NotRun, inputs_of};
+use crate::runner::process::Control;
 use crate::store::RunIndex;
-use anyhow::{Result, bail};
+use anyhow::Result;
 use jiff::Timestamp;
 use std::time::{Duration, Instant};
 
@@ -50,41 +51,6 @@ pub fn run(auto: &mut Auto) -> Result<Ended> {
     });
     running.enter(auto, Phase::Ended)?;
     Ok(ended)
-}
-
-/// Checks that the loop can work, completes what an earlier lab began, and returns the state to go on from.
-fn begin(auto: &Auto) -> Result<State> {
-    let project = auto.project;
-    decide::resume_decision(project)?;
-    if repo::incumbent(&Repo::open(project)?, project)?.is_none() {
-        bail!(
-            "HEAD does not hold {}, so there is no incumbent to beat: commit it (`git add`, `git commit`), or `lab run{}` and `lab keep{} -m TEXT`",
-            project.kernel_name,
-            project.argument,
-            project.argument
-        );
-    }
-    match inputs_of(project, auto.spec) {
-        // The kernel's file is a person's matter: the loop waits.
-        Ok(_) | Err(NotRun::Kernel(_)) => {}
-        Err(error) => return Err(error.into()),
-    }
-    let budget = auto.options.budget.clone();
-    Ok(match read_state(project)? {
-        // It was killed, or a signal ended it while a kernel was judged. The same budget goes on; another one begins.
-        Some(old) if old.ended.is_none() || old.candidate.is_some() => {
-            let counts = if old.budget == budget { old.counts.clone() } else { Counts::default() };
-            let counts = Counts { failures_in_a_row: 0, ..counts };
-            State { process: std::process::id(), budget, counts, ended: None, ..old }
-        }
-        Some(old) => State {
-            last_turn: old.last_turn,
-            left: old.left,
-            cleaned: old.cleaned,
-            ..State::new(&project.kernel_name, budget, old.turn)
-        },
-        None => State::new(&project.kernel_name, budget, 0),
-    })
 }
 
 /// A loop in progress.
@@ -176,12 +142,26 @@ impl Running<'_> {
     ) -> Result<Option<Ended>> {
         self.enter(auto, Phase::Judging)?;
         command::end_turn(self.files)?;
-        let judging =
-            Judging { project: auto.project, files: self.files, spec: auto.spec, control: auto.control };
-        let came = judging.finish(index, candidate).map(|came| self.repeated(came));
-        let came = came.and_then(|came| judging.put_back(candidate).map(|()| came));
+        let (project, files, spec) = (auto.project, self.files, auto.spec);
+        let (came, is_ended) = turn::endable(files, self.state.turn, auto.control, |control| {
+            let judging = Judging { project, files, spec, control };
+            let came = judging.finish(index, candidate);
+            came.and_then(|came| judging.put_back(candidate).map(|()| came))
+        })?;
+        let came = came.map(|came| self.repeated(came));
         let came = came.and_then(|came| self.leave(auto, candidate, &came).map(|()| came));
         match came {
+            Ok(Came::Stopped | Came::Trouble(_)) if is_ended && !auto.control.is_ended() => {
+                self.state.count(
+                    candidate.told.clone().ended(TurnOutcome::Failed, TURN_ENDED),
+                    0,
+                    auto.options.plateau,
+                );
+                self.state.counts.failures_in_a_row = 0;
+                self.enter(auto, Phase::Starting)?;
+                (auto.tell)(&self.state);
+                Ok(None)
+            }
             Ok(Came::Ended(told)) => {
                 let is_judged = told.run.is_some_and(|run| run > candidate.after);
                 self.state.counts.experiments += u64::from(is_judged);
@@ -261,7 +241,8 @@ impl Running<'_> {
                     self.enter(auto, Phase::Paused)?;
                 }
                 Some(Request::Resume) => is_paused = false,
-                None => {}
+                // The step in progress reads that request elsewhere.
+                Some(Request::EndTurn) | None => {}
             }
             if !is_paused {
                 return Ok(None);
@@ -296,8 +277,17 @@ impl Running<'_> {
         self.state.turn += 1;
         self.enter(auto, Phase::Editing)?;
         index.refresh();
+        let mut is_ended = false;
         let edited = match &auto.options.editor {
-            Editor::Command(words) => self.run_command(auto, index, words),
+            Editor::Command(words) => {
+                let ran = turn::endable(self.files, self.state.turn, auto.control, |control| {
+                    self.run_command(auto, index, words, control)
+                });
+                ran.and_then(|(edited, by_person)| {
+                    is_ended = by_person;
+                    edited
+                })
+            }
             Editor::Mutator(seed) => mutator::edit(auto.project, index, *seed, self.state.turn),
             Editor::Patches(folder) => match patches::next(folder, self.state.patch.as_deref())? {
                 None => {
@@ -330,10 +320,10 @@ impl Running<'_> {
                 self.state.count(told, auto.options.mend, auto.options.plateau);
                 (auto.tell)(&self.state);
                 match &auto.options.editor {
-                    Editor::Command(_) => self.back_off(auto, &why),
+                    Editor::Command(_) if !is_ended => self.back_off(auto, &why),
                     Editor::Mutator(_) => Ok(Some(Ended::Done(why))),
-                    // The next patch may apply, and there is nothing to wait for.
-                    Editor::Patches(_) => {
+                    // The next turn may do better, and there is nothing to wait for.
+                    Editor::Command(_) | Editor::Patches(_) => {
                         self.state.counts.failures_in_a_row = 0;
                         Ok(None)
                     }
@@ -344,7 +334,13 @@ impl Running<'_> {
     }
 
     /// Runs the user's command once.
-    fn run_command(&self, auto: &Auto, index: &RunIndex, words: &[String]) -> Result<Edited> {
+    fn run_command(
+        &self,
+        auto: &Auto,
+        index: &RunIndex,
+        words: &[String],
+        control: &Control,
+    ) -> Result<Edited> {
         let options = auto.options;
         let crashed = self.state.mending.as_deref().and_then(|hash| self.files.candidate(hash));
         let turn_limit_s = options.turn_limit.as_secs_f64();
@@ -359,7 +355,8 @@ impl Running<'_> {
             attempt: self.state.counts.mended,
             from: crashed.as_deref(),
             state: &state,
-            control: auto.control,
+            control,
+            whole: auto.control,
         };
         edit.run()
     }

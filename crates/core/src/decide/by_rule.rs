@@ -23,6 +23,7 @@ pub enum Ruling {
 
 /// Decides a run by the rule of [`auto::decide`]. `asked` is for the held-out check of a keep.
 pub fn by_rule(
+    repo: &Repo,
     project: &Project,
     index: &mut RunIndex,
     record: &Record,
@@ -30,11 +31,8 @@ pub fn by_rule(
     asked: &mut RunContext,
 ) -> Ruling {
     let run = Some(record.start.id);
-    let repo = Repo::open(project);
-    let incumbent = repo.as_ref().map_or(Ok(None), |repo| repo::incumbent(repo, project)).unwrap_or_default();
-    let at_same = repo.is_ok_and(|repo| {
-        judged_bytes(index.store(), record).is_ok_and(|bytes| keeps_at_same(&repo, project, &bytes))
-    });
+    let incumbent = repo::incumbent(repo, project).unwrap_or_default();
+    let at_same = judged_bytes(index.store(), record).is_ok_and(|bytes| keeps_at_same(repo, project, &bytes));
     let decided = match auto::decide(record, incumbent.as_deref(), at_same) {
         AutoDecision::Keep => keep(project, index, run, message, asked),
         AutoDecision::Discard => discard(project, index, run, message, false),
@@ -48,14 +46,18 @@ pub fn by_rule(
 }
 
 /// Returns the message with the trailer `Tested`, filled in from the run's verdict. Without a verdict it is unchanged.
-pub fn with_tested(message: Message, project: &Project, index: &mut RunIndex, run: Option<RunId>) -> Message {
+pub fn with_tested(
+    message: Message,
+    repo: &Repo,
+    project: &Project,
+    index: &mut RunIndex,
+    run: Option<RunId>,
+) -> Message {
     let record = run.and_then(|id| index.store().read(id).ok());
     let tested = record.filter(is_undecided).map(|record| {
-        let best = || {
-            let repo = Repo::open(project).ok()?;
-            tested::best_in_ledger(&repo, project, index, &record)
-        };
-        tested::tested_beside(&record, &project.config, best)
+        tested::tested_beside(&record, &project.config, || {
+            tested::best_in_ledger(repo, project, index, &record)
+        })
     });
     message.with_default(TrailerKey::Tested, &tested.unwrap_or_default())
 }

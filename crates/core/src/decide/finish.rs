@@ -109,7 +109,7 @@ pub(super) fn decide(
     let commit = carried.intent.commit.clone().unwrap_or_default();
     let mut all = carried.close(project, locked)?;
     all.extend(notes);
-    index.refresh();
+    index.catch_up();
     let mut owed =
         index.newest_with(|keys| keys.is(Fact::OwesRow)).filter(|b| b.id != record.start.id && owes_row(b));
     let owed = owed.find_map(|summary| locked.lock.store.read(summary.id).ok());

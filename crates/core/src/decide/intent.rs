@@ -29,6 +29,8 @@ pub(super) enum What {
     Rules,
     /// Rows that were missing are appended.
     Append,
+    /// The refs of the lab are packed.
+    PackRefs,
 }
 
 /// What is about to be done. Stands in `.lab/unfinished.json`.
@@ -142,6 +144,7 @@ impl Intent {
             What::Restore => "restore",
             What::Rules => "change of the rules",
             What::Append => "appending of missing rows",
+            What::PackRefs => "packing of the refs",
         };
         Intent {
             what: asked.what,

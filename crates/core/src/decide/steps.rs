@@ -63,7 +63,10 @@ pub(super) fn take(project: &Project, locked: &Locked, intent: &mut Intent) -> R
                 notes.extend(put.map_err(failed)?);
                 is_begun = true;
             }
-            Step::PackRefs => pack_refs(project, locked),
+            // After a discard, the next one tries again.
+            Step::PackRefs => {
+                notes.extend(pack_refs(project, locked).filter(|_| intent.what == What::PackRefs));
+            }
             Step::Stage { files } => notes.extend(repo::stage(&locked.repo, &files)),
             Step::Row { emulated, row, change } => {
                 let path = ledger::path(project, emulated);
@@ -113,16 +116,15 @@ pub(super) fn take(project: &Project, locked: &Locked, intent: &mut Intent) -> R
     Ok(Came::Done(notes))
 }
 
-/// Packs the lab's refs. If that fails, they stay as they are, and the next discard tries again.
-fn pack_refs(project: &Project, locked: &Locked) {
+/// Packs the lab's refs. If that fails, they stay as they are; returns why.
+fn pack_refs(project: &Project, locked: &Locked) -> Option<String> {
     // What a process that was killed here left is in the way of the next one.
     let since = intent::written_at(project).unwrap_or_else(SystemTime::now);
-    if repo::pack_refs(&locked.repo).is_err() {
-        repo::remove_leftovers(&locked.repo, Some(since));
-        if repo::pack_refs(&locked.repo).is_err() {
-            repo::remove_leftovers(&locked.repo, Some(since));
-        }
-    }
+    repo::pack_refs(&locked.repo).err()?;
+    repo::remove_leftovers(&locked.repo, Some(since));
+    let error = repo::pack_refs(&locked.repo).err()?;
+    repo::remove_leftovers(&locked.repo, Some(since));
+    Some(format!("{error:#}"))
 }
 
 /// Tries the steps that failed before. Returns those that fail again.

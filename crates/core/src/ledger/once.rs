@@ -23,8 +23,9 @@ pub fn append_once(path: &Path, row: &Row, from: u64) -> Result<()> {
 
 fn is_there(path: &Path, row: &Row, from: u64) -> Result<bool> {
     let (files, name) = place(path);
-    // What keeps the ledger from being opened keeps the row from being appended, and that error names a remedy.
-    if files.metadata(name).is_err() {
+    // What keeps the ledger from being opened keeps the row from being appended, and that error names a remedy. A ledger that
+    // did not grow does not hold the row.
+    if files.metadata(name).map_or(true, |about| about.len() == from) {
         return Ok(false);
     }
     let Ok(mut file) = files.wait_for_lock(name, Access::ReadAppend) else { return Ok(false) };

@@ -120,7 +120,7 @@ impl AgentTree {
                 Path::new(OsStr::from_bytes(folder.as_bytes())).join(OsStr::from_bytes(entry.name_bytes()));
             if entry.kind() == Some(ObjectType::Blob) {
                 let found = path.join(&file).symlink_metadata().ok();
-                let same = found.filter(|found| is_as_in(git, path, &file, found, entry.id()));
+                let same = found.filter(|found| is_as_in(repo, path, &file, found, entry.id()));
                 before.insert(file, same.as_ref().map_or((0, 0, 0, 0, 0), stamp));
             }
             git2::TreeWalkResult::Ok
@@ -271,14 +271,14 @@ fn note(path: &Path) -> PathBuf {
 }
 
 /// Whether a file of the tree `path` has the bytes of a blob, as they are in git or as git puts them on disk.
-fn is_as_in(git: &Repository, path: &Path, file: &Path, found: &Metadata, blob: Oid) -> bool {
+fn is_as_in(repo: &Repo, path: &Path, file: &Path, found: &Metadata, blob: Oid) -> bool {
     let bytes = if found.is_symlink() {
         std::fs::read_link(path.join(file)).map(|target| target.as_os_str().as_bytes().to_vec())
     } else {
         Root::new(path).read(file, SIZE_LIMIT)
     };
     let Ok(bytes) = bytes else { return false };
-    let as_stored = || file.to_str().and_then(|name| super::filters::id(git, name, &bytes).ok());
+    let as_stored = || file.to_str().and_then(|name| super::filters::id(repo, name, &bytes).ok());
     Oid::hash_object(ObjectType::Blob, &bytes).is_ok_and(|id| id == blob) || as_stored() == Some(blob)
 }
 

@@ -75,16 +75,15 @@ pub fn move_branch(repo: &Repo, wanted: &Move) -> Result<Moved> {
     }
     set(git, &wanted.reference, from, to, &wanted.why)?;
     let verify = || -> Result<()> {
-        if tip(&repo.anew()?.git, &wanted.reference)? != to {
+        if let Some(to) = to {
+            return verify_write::read_back_files(repo, &wanted.reference, to, &wanted.files);
+        }
+        if tip(&repo.anew()?.git, &wanted.reference)?.is_some() {
             bail!(
                 "git reported no error, but HEAD did not move. Is the disk full? Make room on it, then try again"
             );
         }
-        let Some(to) = to else { return Ok(()) };
-        wanted
-            .files
-            .iter()
-            .try_for_each(|f| verify_write::read_back(repo, &wanted.reference, to, &f.name, f.id()))
+        Ok(())
     };
     if let Err(error) = verify() {
         // The branch must not stay at a commit that cannot be read.

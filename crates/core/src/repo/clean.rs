@@ -1,6 +1,6 @@
 //! Packs git's loose objects, and the lab's loose refs. A keep or a discard leaves some ten files in `.git/objects`; together they
 //! take many times the space of a pack. No object is removed: the pack holds every one of them, also those that no ref reaches.
-//! Each discard leaves a ref too, a file that git lists and the lab looks at; together they are one file.
+//! Each discard and each fetch leaves refs too, files that git lists and the lab looks at; together they are one file.
 
 use super::{Repo, user_index};
 use anyhow::Result;
@@ -27,15 +27,33 @@ pub struct Cleaned {
 /// Above this number of loose objects a decision packs them.
 const MANY: usize = 4_000;
 
-/// Above this number of loose refs of attempts a decision packs them.
+/// Above this number of loose refs of the lab a discard or a fetch packs them.
 const MANY_REFS: usize = 512;
+
+/// Most folders within each other that refs are looked for in.
+const DEEPEST: usize = 16;
 
 /// Whether there are so many loose refs that packing them is worth its time.
 pub fn has_many_loose_refs(repo: &Repo) -> bool {
-    let folders =
-        ["discarded", "auto", "saved", "left"].map(|name| repo.git.commondir().join("refs/lab").join(name));
-    let entries = folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten();
-    entries.take(MANY_REFS + 1).count() > MANY_REFS
+    loose_refs(repo, MANY_REFS + 1) > MANY_REFS
+}
+
+/// The number of refs below `refs/lab` that are files of their own. Counts no more than `limit`.
+pub fn loose_refs(repo: &Repo, limit: usize) -> usize {
+    let mut count = 0;
+    count_files(&repo.git.commondir().join("refs/lab"), DEEPEST, limit, &mut count);
+    count
+}
+
+fn count_files(folder: &Path, depth: usize, limit: usize, count: &mut usize) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        match entry.file_type() {
+            _ if *count >= limit => return,
+            Ok(kind) if kind.is_dir() && depth > 0 => count_files(&entry.path(), depth - 1, limit, count),
+            Ok(kind) if kind.is_file() => *count += 1,
+            _ => {}
+        }
+    }
 }
 
 /// Packs the refs below `refs/lab`, with the git program. A ref that is written meanwhile stays loose. It is a step of a decision.

@@ -78,7 +78,7 @@ pub fn prepare_kernel(
 ) -> Result<ToCommit> {
     let git = &repo.git;
     let name = &project.kernel_name;
-    let id = filters::store(git, name, bytes)?;
+    let id = filters::store(repo, name, bytes)?;
     if id.to_string() != blob {
         bail!(
             "git would hold other bytes of {name} than were judged (line endings or attributes changed since): `lab run{}`, then keep",
@@ -99,7 +99,7 @@ pub fn prepare_kernel(
     }
     let mode = before.map_or_else(|| mode_on_disk(&project.kernel), |(_, mode)| file_mode(mode));
     let mut files = vec![CommitFile::new(name, before.map(|(id, _)| id), Some(id), mode)];
-    files.extend(stored(git, project, head.as_ref(), rules)?);
+    files.extend(stored(repo, project, head.as_ref(), rules)?);
     prepare(repo, head.as_ref(), files, message).map(ToCommit::New)
 }
 
@@ -111,13 +111,13 @@ pub fn prepare_rules(
     message: &str,
 ) -> Result<Prepared> {
     let head = head_commit(&repo.git)?;
-    let files = stored(&repo.git, project, head.as_ref(), files)?;
+    let files = stored(repo, project, head.as_ref(), files)?;
     prepare(repo, head.as_ref(), files, message)
 }
 
 /// Stores the bytes of the files in git.
 fn stored(
-    git: &Repository,
+    repo: &Repo,
     project: &Project,
     head: Option<&git2::Commit>,
     files: &[ChangedFile],
@@ -125,7 +125,7 @@ fn stored(
     let entry = |(name, bytes): &ChangedFile| {
         let held = head.and_then(|commit| blob_in(commit, name));
         let mode = held.map_or_else(|| mode_on_disk(&project.root.join(name)), |(_, mode)| file_mode(mode));
-        let blob = bytes.as_deref().map(|bytes| filters::store(git, name, bytes)).transpose()?;
+        let blob = bytes.as_deref().map(|bytes| filters::store(repo, name, bytes)).transpose()?;
         Ok(CommitFile::new(name, held.map(|(id, _)| id), blob, mode))
     };
     files.iter().map(entry).collect()

@@ -14,11 +14,11 @@ pub(super) fn remember(repo: &Repo, project: &Project, commit: Oid, bytes: &[u8]
     if let Ok(known) = git.find_reference(&reference) {
         return Ok(known.peel_to_blob().is_ok_and(|blob| blob.content() == bytes));
     }
-    if !filters::may_change(git, name) {
+    if !filters::may_change(repo, name) {
         return Ok(true);
     }
     let found = git.find_commit(commit)?;
-    if filters::on_disk(git, project, &found, name)? == bytes {
+    if filters::on_disk(repo, project, &found, name)? == bytes {
         return Ok(true);
     }
     let blob = git.blob(bytes)?;
@@ -46,7 +46,7 @@ pub(super) fn bytes(
     let of = |commit: Oid| {
         let known = find(git, commit)?;
         // The commit may hold another kernel too: these bytes may be of that one.
-        let is_of_blob = filters::id(git, name, &known).is_ok_and(|id| id == blob)
+        let is_of_blob = filters::id(repo, name, &known).is_ok_and(|id| id == blob)
             // Another clone may have had other rules for line endings.
             || git.find_blob(blob).is_ok_and(|held| without_cr(held.content()).eq(without_cr(&known)));
         is_of_blob.then_some(known)
@@ -58,7 +58,7 @@ pub(super) fn bytes(
         true => of(commit.id()).or_else(|| of(introduced(commit.clone(), name, blob))),
         false => None,
     };
-    exact.map_or_else(|| filters::on_disk(git, project, commit, name), Ok)
+    exact.map_or_else(|| filters::on_disk(repo, project, commit, name), Ok)
 }
 
 fn find(git: &Repository, commit: Oid) -> Option<Vec<u8>> {

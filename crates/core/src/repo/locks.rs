@@ -10,9 +10,8 @@ use anyhow::{Context, Result, bail};
 use git2::{Oid, Repository};
 use lab_system::leftovers;
 use lab_system::root::Root;
-use lab_system::temporary::TemporaryFolder;
 use std::fs;
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
@@ -71,19 +70,12 @@ pub fn lock_index(repo: &Repo) -> Result<()> {
     if is_held_by_lab(repo) {
         return Ok(());
     }
-    let folder = TemporaryFolder::inside(repo.git.path())?;
-    let whole = folder.path().join("lock");
-    Root::new(folder.path()).create(Path::new("lock"))?.write_all(HELD.as_bytes())?;
-    // A link has its content at once: a lab that is killed never leaves half of it.
-    match fs::hard_link(&whole, &lock) {
-        Ok(()) => Ok(()),
+    // It has its content at once: a lab that is killed never leaves half of it.
+    match Root::new(repo.git.path()).create_whole(Path::new("index.lock"), HELD.as_bytes()) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             bail!("{}", super::Obstacle::Locked(lock))
         }
-        Err(_) => {
-            let file = Root::new(repo.git.path()).create_new(Path::new("index.lock"));
-            file.and_then(|mut file| file.write_all(HELD.as_bytes())).with_context(|| failed(&lock))
-        }
+        created => created.with_context(|| format!("cannot write {}", lock.display())),
     }
 }
 
@@ -91,10 +83,6 @@ pub fn lock_index(repo: &Repo) -> Result<()> {
 fn read_text(lock: &Path) -> std::io::Result<String> {
     let (folder, name) = (lock.parent().unwrap_or(Path::new("/")), lock.file_name().unwrap_or_default());
     Root::new(folder).read_text(Path::new(name), READ_LIMIT)
-}
-
-fn failed(lock: &Path) -> String {
-    format!("cannot write {}", lock.display())
 }
 
 /// Releases the lock of [`lock_index`]. A lock of somebody else stays.

@@ -89,7 +89,7 @@ pub fn trailers_of(repo: &Repo, commit: &str) -> Result<Vec<Trailer>> {
 pub fn show(repo: &Repo, project: &Project, commit: &str) -> Result<String> {
     let commit = find(&repo.git, commit)?;
     let name = renames::name_in(repo, project, &commit, &project.kernel_name);
-    let bytes = filters::on_disk(&repo.git, project, &commit, &name)?;
+    let bytes = filters::on_disk(repo, project, &commit, &name)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -121,7 +121,7 @@ pub fn diff(repo: &Repo, project: &Project, from: &str, to: Option<&str>, around
     let new = match to {
         Some(commit) => blob(commit)?,
         None => match inputs::on_disk(project) {
-            Ok(bytes) => Some(git.find_blob(filters::store(git, name, &bytes)?)?),
+            Ok(bytes) => Some(git.find_blob(filters::store(repo, name, &bytes)?)?),
             Err(_) => None,
         },
     };

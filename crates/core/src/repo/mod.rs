@@ -47,7 +47,8 @@ pub use branch::{Move, Moved, head_ref, move_branch};
 pub use bundle_records::records_in;
 pub use checkout::{bytes_of, checkout_kernel, link_target, staged};
 pub use clean::{
-    Cleaned, ObjectFiles, clean, has_many_loose_objects, has_many_loose_refs, object_files, pack_refs,
+    Cleaned, ObjectFiles, clean, has_many_loose_objects, has_many_loose_refs, loose_refs, object_files,
+    pack_refs,
 };
 pub use commit::{ChangedFile, CommitFile, Prepared, ToCommit, detached_note, prepare_kernel, prepare_rules};
 pub use details::{ChangeKind, CommitDetails, FileChange, commit_details};
@@ -75,8 +76,11 @@ pub use uncommit::{built_on, leads_to_head, uncommit};
 use crate::inputs;
 use crate::project::{Project, cannot_open};
 use anyhow::{Context, Result, anyhow};
+use filters::PathFilters;
 use git2::{ErrorCode, Oid, Repository};
 use names::find;
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::Path;
 
 /// Where HEAD is, and what git is in the middle of.
@@ -114,6 +118,8 @@ pub struct Repo {
     git: Repository,
     /// The user's index is split or sparse: see [`user_index`].
     index_by_git: bool,
+    /// What was asked about paths: see [`filters`].
+    filters: RefCell<HashMap<String, PathFilters>>,
 }
 
 impl Repo {
@@ -133,7 +139,7 @@ impl Repo {
     fn at(path: &Path) -> Result<Repo> {
         let git = Repository::open(path).map_err(|error| anyhow!("{}", cannot_open(path, &error)))?;
         let index_by_git = user_index::replace_unreadable(&git)?;
-        Ok(Repo { git, index_by_git })
+        Ok(Repo { git, index_by_git, filters: RefCell::default() })
     }
 }
 
@@ -175,13 +181,13 @@ pub fn incumbent(repo: &Repo, project: &Project) -> Result<Option<String>> {
 
 /// The id under which git would hold these bytes of a repository-relative path.
 pub fn blob_id(repo: &Repo, name: &str, bytes: &[u8]) -> Result<String> {
-    Ok(filters::id(&repo.git, name, bytes)?.to_string())
+    Ok(filters::id(repo, name, bytes)?.to_string())
 }
 
 /// Whether HEAD holds these bytes at this path.
 pub fn in_head(repo: &Repo, name: &str, bytes: Option<&[u8]>) -> Result<bool> {
     let held = head_commit(&repo.git)?.and_then(|commit| blob_in(&commit, name)).map(|(id, _)| id);
-    let present = bytes.map(|b| filters::id(&repo.git, name, b)).transpose()?;
+    let present = bytes.map(|b| filters::id(repo, name, b)).transpose()?;
     Ok(held == present)
 }
 

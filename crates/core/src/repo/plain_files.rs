@@ -17,7 +17,10 @@ const OF_FOLDERS: [&str; 2] = [".gitattributes", ".gitignore"];
 /// Refuses a repository in which a pipe, a socket or a device stands in place of a file that git reads.
 pub(super) fn require(repo: &Repo, project: &Project) -> Result<()> {
     let git = &repo.git;
-    let of_git = OF_GIT.iter().flat_map(|name| [git.path().join(name), git.commondir().join(name)]);
+    // Of a further work tree, some of them are in the folder that it shares with the others.
+    let shared = Some(git.commondir()).filter(|shared| *shared != git.path());
+    let of_git =
+        std::iter::once(git.path()).chain(shared).flat_map(|folder| OF_GIT.map(|name| folder.join(name)));
     let folders = Path::new(&project.kernel_name).ancestors().skip(1).map(|folder| project.root.join(folder));
     let of_folders = folders.flat_map(|folder| OF_FOLDERS.map(|name| folder.join(name)));
     match of_git.chain(of_folders).find(|path| is_special(path)) {

@@ -36,8 +36,9 @@ fn is_packed(packed: &File, folder: &[u8]) -> io::Result<bool> {
             .split(|b| *b == b'\n')
             .any(|line| name(line).is_some_and(|name| name.starts_with(folder))));
     }
-    // Finds the first line whose name is not before the folder. It begins after `low`, or there is none.
-    while low < high {
+    // Finds the first line whose name is not before the folder. It begins after `low`, or there is none. The last part is looked
+    // through as a whole, with the line that begins at its end.
+    while high - low > (TWO_LINES / 2) as u64 {
         let middle = low + (high - low) / 2;
         // Of a block within the file the first line may have lost its beginning.
         let from = lines(packed, middle, &mut block)?;
@@ -48,8 +49,8 @@ fn is_packed(packed: &File, folder: &[u8]) -> io::Result<bool> {
         }
     }
     let from = lines(packed, low, &mut block)?;
-    let named = from.iter().skip(usize::from(low > 0)).find_map(|line| name(line));
-    Ok(named.is_some_and(|name| name.starts_with(folder)))
+    let mut names = from.iter().skip(usize::from(low > 0)).filter_map(|line| name(line));
+    Ok(names.find(|name| *name >= folder).is_some_and(|name| name.starts_with(folder)))
 }
 
 /// The header says whether the refs are sorted by their names.

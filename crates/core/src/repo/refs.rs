@@ -81,7 +81,7 @@ pub fn name_commit(repo: &Repo, stored: &StoredCommit, why: &str) -> Result<()> 
 /// Saves bytes that are about to be overwritten. Bytes that are saved already keep their ref.
 pub fn save(repo: &Repo, project: &Project, bytes: &[u8], why: &str) -> Result<StoredCommit> {
     let git = &repo.git;
-    let blob = filters::store(git, &project.kernel_name, bytes)?;
+    let blob = filters::store(repo, &project.kernel_name, bytes)?;
     let reference = format!("refs/lab/saved/{blob}");
     store_raw(git, blob, bytes)?;
     // Bytes that differ in their line endings alone may be the same blob to git.
@@ -108,7 +108,7 @@ pub fn save(repo: &Repo, project: &Project, bytes: &[u8], why: &str) -> Result<S
 /// Makes a commit on top of HEAD that no branch holds: HEAD's tree with this kernel. Returns the ids of commit and blob.
 fn commit_without_branch(repo: &Repo, project: &Project, bytes: &[u8], message: &str) -> Result<(Oid, Oid)> {
     let (git, name) = (&repo.git, &project.kernel_name);
-    let blob = filters::store(git, name, bytes)?;
+    let blob = filters::store(repo, name, bytes)?;
     store_raw(git, blob, bytes)?;
     let head = head_commit(git)?;
     let kernel = CommitFile::new(name, None, Some(blob), mode_on_disk(&project.kernel));

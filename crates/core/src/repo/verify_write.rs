@@ -1,6 +1,6 @@
 //! Verifies a write: on a full disk, libgit2 has reported a commit that it had not made.
 
-use super::{Repo, blob_in};
+use super::{CommitFile, Repo, blob_in};
 use anyhow::{Context, Result, bail};
 use git2::{Oid, Repository};
 
@@ -19,16 +19,25 @@ pub(super) fn read_back(
     blob: impl Into<Option<Oid>>,
 ) -> Result<()> {
     let blob = blob.into();
+    check(repo, reference, commit, |git| holds(git, commit, name, blob))
+}
+
+/// [`read_back`] of several files of one commit.
+pub(super) fn read_back_files(repo: &Repo, reference: &str, commit: Oid, files: &[CommitFile]) -> Result<()> {
     check(repo, reference, commit, |git| {
-        let held = blob_in(&git.find_commit(commit)?, name).map(|(id, _)| id);
-        if held != blob {
-            bail!("{name} is not in it");
-        }
-        if let Some(blob) = blob {
-            git.find_blob(blob)?;
-        }
-        Ok(())
+        files.iter().try_for_each(|file| holds(git, commit, &file.name, file.id()))
     })
+}
+
+fn holds(git: &Repository, commit: Oid, name: &str, blob: Option<Oid>) -> Result<()> {
+    let held = blob_in(&git.find_commit(commit)?, name).map(|(id, _)| id);
+    if held != blob {
+        bail!("{name} is not in it");
+    }
+    if let Some(blob) = blob {
+        git.find_blob(blob)?;
+    }
+    Ok(())
 }
 
 fn check(repo: &Repo, reference: &str, commit: Oid, holds: impl Fn(&Repository) -> Result<()>) -> Result<()> {

@@ -100,6 +100,7 @@ impl<'a> Announced<'a> {
     pub(super) fn judge(
         mut self,
         standby: Option<Standby>,
+        index: &mut RunIndex,
         control: &Control,
         tell: &mut dyn FnMut(RunEvent),
     ) -> Record {
@@ -140,12 +141,12 @@ impl<'a> Announced<'a> {
         self.record.ended = Some(Timestamp::now());
         self.record.seconds = Some(began.elapsed().as_secs_f64());
         self.record.ending = Some(ending);
-        self.conclude(verdict)
+        self.conclude(verdict, index)
     }
 
     /// Completes the record with the verdict and the harness's figures, and writes it. run.log stays locked until the
     /// record is on disk: a run without a verdict whose log nobody holds reads as a crash.
-    fn conclude(mut self, mut verdict: Verdict) -> Record {
+    fn conclude(mut self, mut verdict: Verdict, index: &mut RunIndex) -> Record {
         let report = self.follow.report();
         self.record.device = report.device().map(str::to_owned);
         self.record.sandbox = Sandbox::of(report);
@@ -158,7 +159,7 @@ impl<'a> Announced<'a> {
         if self.record.start.is_check() {
             verdict.forgive_unmeasured();
         }
-        self.compare_with_recorded(&mut verdict);
+        self.compare_with_recorded(&mut verdict, index);
         for outside in &self.inputs.outside {
             self.caveats
                 .push(format!("{outside}: no commit would hold what was judged, so it cannot be kept"));
@@ -252,10 +253,10 @@ impl<'a> Announced<'a> {
     }
 
     /// Compares with the incumbent's recorded figure where the harness did not time the two in turns.
-    fn compare_with_recorded(&mut self, verdict: &mut Verdict) {
+    fn compare_with_recorded(&mut self, verdict: &mut Verdict, index: &mut RunIndex) {
         let wanted = !verdict.emulated && verdict.change.is_none();
         let Some(candidate) = verdict.objective.filter(|_| wanted) else { return };
-        match self.incumbent_record() {
+        match self.incumbent_record(index) {
             Ok(incumbent) => verdict.change = incumbent.and_then(|held| self.change(&candidate, &held)),
             Err(error) => self.caveat(format!("no comparison with the incumbent: {error:#}")),
         }
@@ -277,7 +278,7 @@ impl<'a> Announced<'a> {
 
     /// The record of HEAD's kernel, or its note, if it was judged on the same device. `None` where HEAD does not hold the kernel
     /// or nobody judged it. An error is git's.
-    fn incumbent_record(&self) -> Result<Option<Record>> {
+    fn incumbent_record(&self, index: &mut RunIndex) -> Result<Option<Record>> {
         let (project, candidate) = (self.project, &self.record);
         // The repository is opened again: the run may have taken minutes, and somebody may have moved the repository.
         let repo = Repo::open(project)?;
@@ -300,7 +301,7 @@ impl<'a> Announced<'a> {
         let near = |b: &RunSummary| {
             b.id != candidate.start.id && b.blob == blob && b.outcome() == Some(Outcome::Pass)
         };
-        let index = RunIndex::open(project);
+        index.refresh();
         let runs = index.newest_of_blob(&blob).filter(|summary| near(summary));
         let local = runs.filter_map(|summary| self.store.read(summary.id).ok()).find(same);
         Ok(local.or_else(noted))
@@ -386,7 +387,8 @@ mod tests {
         let full = fs::File::options().write(true).open("/dev/full").unwrap();
         announced.follow = Follow::new(full, 1 << 20);
         announced.follow.take(b"device: Test GPU\nthroughput_sps: 5\ncorrectness: pass\n");
-        let record = announced.judge(None, &Control::new().unwrap(), &mut |_| {});
+        let record =
+            announced.judge(None, &mut RunIndex::new(&project), &Control::new().unwrap(), &mut |_| {});
         let verdict = record.verdict.as_ref().unwrap();
         assert_eq!(verdict.outcome, Outcome::Pass, "{verdict:?}");
         assert!(verdict.caveats.iter().any(|text| text.starts_with("run.log is incomplete: No space left")));

@@ -62,7 +62,11 @@ pub(super) fn find(
     let newest = own.start.id.0;
     let recent = (newest.saturating_sub(LOOK_BACK).max(1)..newest).rev().map(RunId);
     let changed = changed_at(project);
-    let found = recent.filter(|id| !begun.contains(id)).filter_map(|id| store.read(id).ok()).find(|record| {
+    // A run that has ended counts only if it began after the kernel's last change. Its record is no older, so most are not read.
+    let may_count =
+        |id: &RunId| changed.is_some_and(|at| store.was_written_since(*id, at)) || store.is_in_progress(*id);
+    let recent = recent.filter(|id| !begun.contains(id)).filter(may_count);
+    let found = recent.filter_map(|id| store.read(id).ok()).find(|record| {
         let counts = match &record.verdict {
             None => true,
             Some(_) => has_verdict(record) && changed.is_some_and(|changed| record.start.started >= changed),

@@ -24,6 +24,7 @@ use crate::runner::process::Control;
 use crate::runner::python_standby::PythonStandby;
 use crate::runner::spec::{Confinement, RunSpec, own_program};
 use crate::runner::standby::Standby;
+use crate::store::RunIndex;
 use std::collections::HashSet;
 use std::io;
 use std::path::PathBuf;
@@ -236,6 +237,8 @@ impl Thread<'_> {
     fn tell(&mut self, event: RunEvent) {
         match &event {
             RunEvent::NoStandby { why } if !self.told.insert(why.clone()) => {}
+            // The screen waits for the newer run already.
+            RunEvent::Withdrawn if self.shared.lock().next.is_some() => {}
             _ => (self.sink)(event),
         }
     }
@@ -312,7 +315,10 @@ impl Thread<'_> {
                 self.begun.push(run.start().id);
                 self.latest.0 = Some((Arc::clone(project), run.inputs()));
                 let ready = standby.take();
-                Ok(Some(Box::new(run.judge(ready, &control, &mut |event| self.tell(event)))))
+                // Read if the run needs it, and forgotten: with 10,000 runs it takes megabytes.
+                let mut index = RunIndex::new(project);
+                let record = run.judge(ready, &mut index, &control, &mut |event| self.tell(event));
+                Ok(Some(Box::new(record)))
             }
             Begun::Joined(record) => Ok(Some(record)),
             Begun::Left(_) => Ok(None),

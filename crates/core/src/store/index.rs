@@ -9,6 +9,7 @@
 //! A summary from the copy on disk is parsed when somebody asks for it. Searches look at its [`Keys`] first.
 
 mod file;
+mod in_notes;
 mod keys;
 mod known;
 mod listing;
@@ -16,15 +17,15 @@ mod scan;
 
 use crate::disk::stamp::{Stamp, stamp};
 use crate::project::Project;
-use crate::repo::Notes;
 use crate::run::experiment::Row;
-use crate::run::record::{Origin, Record, is_inside};
+use crate::run::record::{Record, is_inside};
 use crate::run::{Fingerprint, RunId};
 use crate::store::decision_lock::{self, Position};
 use crate::store::kernel_names::KernelNames;
 use crate::store::run_store::RunStore;
 use crate::store::summary::RunSummary;
 use file::{OpenFiles, Paths};
+use in_notes::InNotes;
 pub use keys::{Fact, Keys};
 use known::{Known, Part, Runs};
 use scan::{Found, read};
@@ -32,12 +33,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 /// Write the new summaries down after this many new records.
-const WORTH_WRITING: usize = 8;
+const WORTH_WRITING: usize = 4;
 /// Write all summaries anew when this many are not in the file of all.
 const WORTH_MERGING: usize = 512;
 
-/// Each refresh looks at the files of this many newest records.
-const NEWEST: usize = 64;
+/// Each refresh looks at the files of this many newest records. A look takes three system calls.
+const NEWEST: usize = 16;
 
 /// Knows a summary of every run; [`RunIndex::refresh`] brings it up to date.
 pub struct RunIndex {
@@ -114,10 +115,21 @@ impl RunIndex {
 
     /// Reads new and changed records, and forgets the runs that were deleted.
     pub fn refresh(&mut self) {
+        self.refresh_newest(NEWEST);
+    }
+
+    /// [`RunIndex::refresh`] for a caller that holds the decision lock and has refreshed the index under it: reads what was
+    /// decided since, and new runs.
+    pub fn catch_up(&mut self) {
+        self.refresh_newest(0);
+    }
+
+    /// Looks at the files of this many newest records.
+    fn refresh_newest(&mut self, newest: usize) {
         if !std::mem::replace(&mut self.is_loaded, true) {
             self.load();
         }
-        self.read_changed();
+        self.read_changed(newest);
         if self.unwritten >= WORTH_WRITING {
             // Where the index cannot be written, the next start takes longer and nothing else happens.
             let _ = self.write();
@@ -157,7 +169,7 @@ impl RunIndex {
         Ok(())
     }
 
-    fn read_changed(&mut self) {
+    fn read_changed(&mut self, newest: usize) {
         let (seen, decided) = decision_lock::changed_since(self.store.files(), &self.lab_dir, self.seen);
         self.seen = seen;
         // Taken before the folder is listed: the next refresh finds a run that comes in between.
@@ -172,7 +184,7 @@ impl RunIndex {
             known.has_verdict() && decided.as_ref().is_some_and(|decided| !decided.contains(&known.id))
         };
         let others = |id| self.without_record.range(id..).count() + self.damaged.range(id..).count();
-        let is_newest = |at, id| at < NEWEST && at + others(id) < NEWEST;
+        let is_newest = |at, id| at < newest && at + others(id) < newest;
         let is_changed = |(at, known): &(usize, &Known)| {
             !may_stay(known) || (is_newest(*at, known.id) && Some(known.stamp) != stamp(known.id))
         };
@@ -325,35 +337,6 @@ impl RunIndex {
         &self.store
     }
 
-    /// The summary of the record in the commit's note, where notes were fetched. Another clone's runs are known only
-    /// from notes.
-    pub fn summary_in_note(&self, commit: &str) -> Option<&RunSummary> {
-        self.in_notes.summaries.get(commit)?.as_ref()
-    }
-
-    /// Reads the notes of these rows' commits, for [`RunIndex::summary_in_note`].
-    pub fn read_notes<'c>(&mut self, notes: &Notes, commits: impl Iterator<Item = &'c str>) {
-        let tip = notes.tip();
-        if self.in_notes.tip != tip {
-            self.in_notes = InNotes { tip, summaries: HashMap::new() };
-        }
-        if self.in_notes.tip.is_none() {
-            return;
-        }
-        // A note is another clone's, whatever it says of itself.
-        let read = |note: String| {
-            let summary: RunSummary = serde_json::from_str(&note).ok()?;
-            is_inside(&summary.kernel).then_some(RunSummary { origin: Origin::Unsigned, ..summary })
-        };
-        for commit in commits {
-            if !self.in_notes.summaries.contains_key(commit)
-                && let Some(note) = notes.note_of_row(commit)
-            {
-                self.in_notes.summaries.insert(commit.to_owned(), read(note));
-            }
-        }
-    }
-
     /// The kernels that decided runs and notes name, relative to the work tree.
     pub fn kernels(&self) -> BTreeSet<String> {
         let decided = self.known.iter().filter(|known| known.keys.is(Fact::IsDecided));
@@ -393,13 +376,6 @@ impl RunIndex {
         };
         decided.into_iter().map(position).collect()
     }
-}
-
-/// Summaries read from notes, valid while the notes' ref is at `tip`.
-#[derive(Default)]
-struct InNotes {
-    tip: Option<String>,
-    summaries: HashMap<String, Option<RunSummary>>,
 }
 
 #[cfg(test)]

@@ -10,12 +10,14 @@ use crate::store::signature::{self, Purpose};
 use crate::store::summary::RunSummary;
 use crate::text::sanitise;
 use anyhow::{Context, Result, ensure};
+use jiff::{SignedDuration, Timestamp};
 use lab_protocol::Language;
 use lab_system::leftovers;
 use lab_system::root::{Access, OpenFolder, Root};
 use serde::de::DeserializeOwned;
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 const RECORD: &str = "record.json";
@@ -31,6 +33,9 @@ const NOT_JUDGED: &str = "not-judged";
 pub const TREE: &str = "tree";
 pub const INCUMBENT: &str = "incumbent";
 pub const PYTHON: &str = "python";
+
+/// By so much the times of files are at most behind the clock.
+const TICK: SignedDuration = SignedDuration::from_millis(20);
 
 /// Reads and writes the folders of runs.
 #[derive(Clone, Debug)]
@@ -268,8 +273,16 @@ impl RunStore {
 
     /// Whether the lab that started this run still follows it: that process holds the lock of run.log until the record
     /// with the verdict is written.
-    pub(super) fn is_in_progress(&self, id: RunId) -> bool {
+    pub(crate) fn is_in_progress(&self, id: RunId) -> bool {
         self.files.is_locked(&self.log(id))
+    }
+
+    /// Whether the run's record was written at this time of the file system or later.
+    pub(crate) fn was_written_since(&self, id: RunId, time: Timestamp) -> bool {
+        let Ok(about) = self.files.metadata(&self.record(id)) else { return false };
+        let written =
+            i32::try_from(about.mtime_nsec()).ok().and_then(|ns| Timestamp::new(about.mtime(), ns).ok());
+        written.is_none_or(|written| written.duration_since(time) >= -TICK)
     }
 }
 

@@ -122,6 +122,22 @@ fn a_file_with_a_second_name_is_read_and_not_written() {
 }
 
 #[test]
+fn a_file_is_created_whole_and_only_under_a_free_name() {
+    let world = world();
+    let lock = Path::new(".lab/index.lock");
+    world.root.create_whole(lock, b"held").unwrap();
+    let taken = world.root.create_whole(lock, b"held by another").unwrap_err();
+    assert_eq!(taken.kind(), io::ErrorKind::AlreadyExists);
+    assert_eq!(world.root.read(lock, 99).unwrap(), b"held");
+    world.link("../../home/none", ".lab/linked");
+    let linked = world.root.create_whole(Path::new(".lab/linked"), b"x").unwrap_err();
+    assert_eq!(linked.kind(), io::ErrorKind::AlreadyExists);
+    let names = world.root.entries(Path::new(".lab")).unwrap();
+    assert_eq!(names.len(), 3, "no temporary file is left: {names:?}");
+    world.outside_is_untouched();
+}
+
+#[test]
 fn paths_that_leave_the_root_are_refused() {
     let world = world();
     for path in ["../home/rc", ".lab/../../home/rc", "/etc/hostname", "a/../b"] {

@@ -260,7 +260,9 @@ impl Model {
         let Some(run) = self.decision.awaiting_rule.take_if(|run| Some(*run) <= ended) else {
             return Vec::new();
         };
-        let last = self.runs.last.as_ref().filter(|last| self.decision.auto && last.start.id == run);
+        // The loop decides its runs itself.
+        let by_rule = self.decision.auto && !self.loops.running;
+        let last = self.runs.last.as_ref().filter(|last| by_rule && last.start.id == run);
         let Some(record) = last.map(|last| last.record.clone()) else { return Vec::new() };
         let snapshot = self.repository.status.as_ref().map(|status| &status.snapshot);
         let incumbent = snapshot.and_then(|snapshot| snapshot.incumbent.as_deref());

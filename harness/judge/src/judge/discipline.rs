@@ -36,7 +36,7 @@ pub fn measure(cx: &mut ProblemContext, asked: Trials, candidate: Candidate) -> 
             break;
         }
         let is_stuck = number > 0 && bench.turns == before;
-        if is_stuck || !timed.fits_further_workers() {
+        if is_stuck || !timed.fits_further_workers(false) {
             return Err(Stop::Problem(
                 "problem.toml has too few inputs for so many launches: raise timed_launches, or ask for fewer iterations"
                     .into(),

@@ -131,7 +131,9 @@ impl KernelBuilder<'_> {
     /// Builds a trusted source with this `lab_problem.h`, without the user's compiler options, which are for the candidate.
     /// Returns [`Stop::Problem`] with the compiler's messages if it does not build.
     pub fn reference(&mut self, source: &Path, header: &str) -> Result<Image, Stop> {
-        let shown_as = source.display().to_string();
+        // Each run judges a copy in another folder. With the path of the copy in it, the image would be another one each time: it would
+        // be built anew, and no sealed inputs in stock would be of it.
+        let shown_as = self.options.as_shown(&source.display().to_string());
         let needs = BuildNeeds { problem_header: header.to_owned(), ..BuildNeeds::default() };
         let mut request = self.request(source.to_owned(), shown_as.clone(), &needs);
         request.include_dirs = source.parent().map(Path::to_owned).into_iter().collect();

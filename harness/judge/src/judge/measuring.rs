@@ -233,7 +233,9 @@ impl Measuring<'_> {
                 return Ok(TurnOutcome::Continue);
             }
         }
-        let another = timed.timed.fits_further_workers() && self.worth_another_worker(&self.so_far(timed));
+        let so_far = self.so_far(timed);
+        let another =
+            timed.timed.fits_further_workers(so_far.undecided) && self.worth_another_worker(&so_far);
         if another { Ok(TurnOutcome::Continue) } else { self.finish(cx, timed) }
     }
 

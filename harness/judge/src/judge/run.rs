@@ -163,17 +163,11 @@ pub fn run(
     if let Some(JudgedWorkloads { judged, of, when }) = problem.judged_workloads() {
         out.line("workloads", format_args!("{judged} of={of} when={when}"))?;
     }
-    let mut timed_problem = None;
     if let Some(held_out) = held_out {
         let mut sealed = SealedCheck { env: &mut env, builder: &mut builder, worker: &mut worker, module };
         let is_from_stock = problem.is_from_stock();
         verdict = sealed.check_again(held_out, is_from_stock, verdict, out)?;
-        if verdict == Correctness::Pass && !device.emulated && !held_out.times_them {
-            let (problem, of_workloads) = sealed.check_workloads(is_from_stock.is_some(), out)?;
-            (timed_problem, verdict) = (Some(problem), of_workloads);
-        }
     }
-    let problem = timed_problem.as_deref_mut().unwrap_or(problem);
     if let Some(launched) = worker.launched() {
         write_launches(launched, out)?;
     }

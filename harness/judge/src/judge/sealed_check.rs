@@ -1,4 +1,4 @@
-//! The check on sealed inputs, which no run has launched: more sets of them, and the workloads that are timed.
+//! Further sets of the check on sealed inputs, which no run has launched.
 
 use super::kernel_builder::KernelBuilder;
 use super::run_environment::RunEnvironment;
@@ -27,19 +27,24 @@ impl SealedCheck<'_, '_> {
     ) -> Result<Correctness, Stop> {
         let mut done = held_out.sets_in_a_check;
         let mut from_stock = is_from_stock.map(usize::from);
+        let seed = self.env.seed;
         while verdict == Correctness::Pass && done < self.env.options.sealed {
             self.env.seed = random_seed();
             out.line("seed", self.env.seed)?;
             let mut problem = problem::open(&self.env.options.folder)?;
+            problem.use_workloads(self.env.options.when);
             problem.use_held_out_inputs(self.env.seed, 1)?;
             if is_from_stock.is_some() {
                 problem.use_stock(StockUse::Takes);
             }
             verdict = self.check(&mut *problem, out)?;
+            problem.take_down(self.worker)?;
             from_stock = from_stock.map(|sets| sets + usize::from(problem.is_from_stock() == Some(true)));
             done += 1;
         }
-        if !held_out.times_them {
+        // The timed launches use the inputs of the first part.
+        self.env.seed = seed;
+        if !held_out.counts_them {
             match from_stock {
                 Some(from_stock) => {
                     out.line("sealed_runs", format_args!("{done} from_stock={from_stock}"))?;
@@ -48,24 +53,6 @@ impl SealedCheck<'_, '_> {
             }
         }
         Ok(verdict)
-    }
-
-    /// Opens the problem with the workloads of a save, draws their values anew, and checks the kernel on them. Timed launches
-    /// are to use them.
-    pub fn check_workloads(
-        &mut self,
-        uses_stock: bool,
-        out: &mut Writer,
-    ) -> Result<(Box<dyn Problem>, Correctness), Stop> {
-        self.env.seed = random_seed();
-        out.line("seed", self.env.seed)?;
-        let mut problem = problem::open(&self.env.options.folder)?;
-        problem.use_workloads(self.env.options.when);
-        if uses_stock {
-            problem.use_stock(StockUse::Takes);
-        }
-        let verdict = self.check(&mut *problem, out)?;
-        Ok((problem, verdict))
     }
 
     fn check(&mut self, problem: &mut dyn Problem, out: &mut Writer) -> Result<Correctness, Stop> {

@@ -157,6 +157,10 @@ pub trait Problem {
         module: ModuleId,
         place: WorkerRole,
     ) -> Result<Box<dyn Timed>, Stop>;
+    /// Frees what the problem holds on the worker of its check. It is not used after that.
+    fn take_down(&mut self, _worker: &mut Worker) -> Result<(), Stop> {
+        Ok(())
+    }
     /// Makes the problem small enough for a tool that watches every access, and returns a description of what is
     /// left. Called before all other methods; after it only [`Problem::build_needs`] and
     /// [`Problem::launch_for_check`] are called.
@@ -213,9 +217,8 @@ pub enum StockUse {
 pub struct HeldOutUse {
     /// How many sets of inputs one [`Problem::verify`] covers. For more, the judge opens the problem again.
     pub sets_in_a_check: usize,
-    /// Whether timed launches use sealed inputs of the same check. Otherwise the judge opens the problem anew, to
-    /// check and time its workloads with new values.
-    pub times_them: bool,
+    /// Whether the problem writes `sealed_runs:` itself.
+    pub counts_them: bool,
 }
 
 /// Which worker a kernel is set up in for its timed launches.
@@ -255,8 +258,9 @@ pub trait Timed {
     fn used_inputs(&self) -> Vec<u64> {
         Vec::new()
     }
-    /// Whether a further worker may launch inputs that another worker of the same kernel had.
-    fn fits_further_workers(&self) -> bool {
+    /// Whether a further worker may launch inputs that another worker of the same kernel had. `is_undecided` says whether the verdict
+    /// on speed is *undecided* so far.
+    fn fits_further_workers(&self, _is_undecided: bool) -> bool {
         true
     }
     /// Sets up another kernel's image in the same worker, with the same buffers. The place of the buffers in memory

@@ -1,6 +1,6 @@
 //! The committed rmsnorm problem: its kernel passes, and each mistake in it is reported.
 
-use crate::support::{Folder, Judged};
+use crate::support::{self, Folder, Judged};
 use lab_protocol::Exit;
 
 const PROBLEM: &str = include_str!("../../../../kernels/rmsnorm/problem.toml");
@@ -46,6 +46,20 @@ fn an_undone_edit_is_judged_without_a_build() {
     again.expect(Exit::Passed).expect_in("build_s", "reused=yes");
     // Stages show when they began, so that a log shows where the time went.
     again.expect_in("stage", "done at=");
+}
+
+#[test]
+fn copies_of_a_folder_share_the_built_reference() {
+    let mark = format!("mark_{}", std::process::id());
+    let reference = format!("{REFERENCE}\nextern \"C\" __device__ const char {mark}[] = \"{mark}\";\n");
+    for _ in 0..2 {
+        let files = [("problem.toml", PROBLEM), ("reference.cu", &reference), ("kernel.cu", KERNEL)];
+        Folder::new(&files).judge().expect(Exit::Passed);
+    }
+    let images = std::fs::read_dir(support::cache().join("images")).unwrap().flatten();
+    let holds_mark = |image: &Vec<u8>| image.windows(mark.len()).any(|part| part == mark.as_bytes());
+    let found = images.filter_map(|image| std::fs::read(image.path()).ok()).filter(holds_mark);
+    assert_eq!(found.count(), 1, "the path of a copy is in no image");
 }
 
 #[test]

@@ -17,9 +17,13 @@ pub enum Found {
 /// Reads the records of these runs, on as many threads as there are processors.
 pub fn read(store: &RunStore, ids: &[RunId]) -> Vec<(RunId, Found)> {
     const WORTH_A_THREAD: usize = 256;
+    let one = |id: &RunId| (*id, find(store, *id));
+    // Asking how many processors there are reads several files.
+    if ids.len() <= WORTH_A_THREAD {
+        return ids.iter().map(one).collect();
+    }
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(8);
     let share = ids.len().div_ceil(threads).max(WORTH_A_THREAD);
-    let one = |id: &RunId| (*id, find(store, *id));
     std::thread::scope(|scope| {
         let mut shares = ids.chunks(share);
         let first = shares.next().unwrap_or_default();

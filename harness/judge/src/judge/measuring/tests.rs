@@ -82,7 +82,7 @@ struct Scripted {
 
 impl Problem for Script {
     fn use_held_out_inputs(&mut self, _: u64, _: usize) -> Result<HeldOutUse, Stop> {
-        Ok(HeldOutUse { sets_in_a_check: 1, times_them: false })
+        Ok(HeldOutUse { sets_in_a_check: 1, counts_them: false })
     }
     fn name(&self) -> &'static str {
         "script"

@@ -10,6 +10,7 @@ use crate::outcome::Stop;
 use lab_device::DeviceInfo;
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Sets of inputs, and what is expected of each.
 pub struct CaseData {
@@ -121,18 +122,33 @@ pub fn first_set(spec: &ProblemSpec, case: &Case, device: &DeviceInfo, seed: u64
     set(spec, case, &planted_sets(spec, case, device, seed), seed, Set::Drawn(0)).0
 }
 
-/// Draws the sets of a part, with what is planted in each. The same seed gives the same values.
+/// The sets of a part, and what is planted in each.
+pub type DrawnSets = (Vec<Inputs>, Vec<Vec<Placed>>);
+
+/// Draws the sets of these parts of cases on all cores. The same seed gives the same values.
 pub fn drawn_sets(
     spec: &ProblemSpec,
-    index: usize,
-    part: Part,
+    parts: &[(usize, Part)],
     device: &DeviceInfo,
     seed: u64,
-) -> (Vec<Inputs>, Vec<Vec<Placed>>) {
-    let case = &spec.cases[index];
-    let planted = planted_sets(spec, case, device, seed);
-    let sets = sets_of(case, part, &planted, device);
-    each_on_a_thread(&sets, |which| set(spec, case, &planted, seed, which)).into_iter().unzip()
+) -> Vec<DrawnSets> {
+    let planted: Vec<PlantedSets> =
+        parts.iter().map(|(index, _)| planted_sets(spec, &spec.cases[*index], device, seed)).collect();
+    let each = parts.iter().zip(&planted).enumerate().flat_map(|(at, ((index, part), planted))| {
+        sets_of(&spec.cases[*index], *part, planted, device).into_iter().map(move |set| (at, set))
+    });
+    let mut each: Vec<(usize, Set)> = each.collect();
+    // The large ones first, so that no core begins one when the others have nothing left. The sort keeps the order of a part.
+    each.sort_by_key(|(at, _)| std::cmp::Reverse(spec.cases[parts[*at].0].cells()));
+    let drawn = each_on_a_thread(&each, |(at, which)| {
+        set(spec, &spec.cases[parts[*at].0], &planted[*at], seed, *which)
+    });
+    let mut all: Vec<DrawnSets> = parts.iter().map(|_| DrawnSets::default()).collect();
+    for ((at, _), (inputs, placed)) in each.into_iter().zip(drawn) {
+        all[at].0.push(inputs);
+        all[at].1.push(placed);
+    }
+    all
 }
 
 /// Draws inputs and computes what is expected of them with the reference.
@@ -147,7 +163,7 @@ pub fn draw(
     let Some(reference) = reference else {
         return Err(Stop::Lab("the tensor problem was not prepared before its launches".into()));
     };
-    let (sets, planted) = drawn_sets(spec, index, part, device, seed);
+    let (sets, planted) = drawn_sets(spec, &[(index, part)], device, seed).pop().unwrap_or_default();
     let mut data = CaseData { sets, expected: Vec::new(), after_steps: Vec::new(), planted };
     for Expected { outputs, after_steps } in reference.expect(spec, index, &data.sets)? {
         data.expected.push(outputs);
@@ -157,17 +173,23 @@ pub fn draw(
 }
 
 /// Calls `make` for each item, on as many threads as the processor runs at once. The results are in the items' order.
-fn each_on_a_thread<I: Copy + Sync, R: Send>(items: &[I], make: impl Fn(I) -> R + Sync) -> Vec<R> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let share = items.len().div_ceil(threads).max(1);
-    std::thread::scope(|scope| {
-        let parts = items.chunks(share).map(|part| {
-            let make = &make;
-            scope.spawn(move || part.iter().map(|item| make(*item)).collect::<Vec<R>>())
-        });
-        let running: Vec<_> = parts.collect();
+fn each_on_a_thread<I: Sync, R: Send>(items: &[I], make: impl Fn(&I) -> R + Sync) -> Vec<R> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(items.len());
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut made = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(at) else { return made };
+            made.push((at, make(item)));
+        }
+    };
+    let mut made: Vec<(usize, R)> = std::thread::scope(|scope| {
+        let running: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         running.into_iter().flat_map(|part| part.join().expect("drawing numbers does not panic")).collect()
-    })
+    });
+    made.sort_by_key(|(at, _)| *at);
+    made.into_iter().map(|(_, result)| result).collect()
 }
 
 /// The number of input sets. A timed window launches each set once at most, so a case with short launches gets as many as

@@ -15,17 +15,26 @@ use super::values_text::NpyFiles;
 use crate::dtype::Dtype;
 use crate::outcome::Stop;
 use crate::problem::key_error::{KeyError, toml_error};
+use lab_protocol::When;
 use peers::PeersOf;
 use std::path::Path;
 use text::{ExtentText, ProblemFile, TensorText, TensorType};
 
-/// Reads the problem.toml at `path`, which has this text. With the seed `held_out`, shapes that `[[keep]]` describes are
-/// drawn by it and replace the workloads. An error names the line and the column of the key.
-pub fn parse(path: &Path, text: &str, held_out: Option<u64>) -> Result<ProblemSpec, Stop> {
+/// How the check before a keep draws shapes.
+#[derive(Clone, Copy, Debug)]
+pub struct KeepCheck {
+    pub seed: u64,
+    /// The occasion whose workloads it times.
+    pub timed: When,
+}
+
+/// Reads the problem.toml at `path`, which has this text. With `held_out`, the shapes that `[[keep]]` describes are drawn and
+/// added. An error names the line and the column of the key.
+pub fn parse(path: &Path, text: &str, held_out: Option<KeepCheck>) -> Result<ProblemSpec, Stop> {
     let mut file: ProblemFile = toml::from_str(text).map_err(|e| toml_error(path, text, &e))?;
     file.files = NpyFiles::new(path.parent().unwrap_or(Path::new(".")));
     let file = match held_out {
-        Some(seed) => file.held_out(seed),
+        Some(check) => file.held_out(check),
         None => file,
     };
     file.check().map_err(|error| error.stop(path, text))

@@ -67,6 +67,7 @@ pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
         text: text.to_owned(),
         spec: Rc::new(spec),
         when: When::default(),
+        timed_when: When::default(),
         judged: None,
         reference: None,
         chosen: Vec::new(),
@@ -88,6 +89,8 @@ struct TensorProblem {
     spec: Rc<ProblemSpec>,
     /// The occasion whose workloads are judged.
     when: When,
+    /// In the check before a keep, the occasion whose workloads are timed.
+    timed_when: When,
     /// How many were judged, once all were.
     judged: Option<JudgedWorkloads>,
     reference: Option<ReferenceKernel>,
@@ -157,11 +160,12 @@ impl Problem for TensorProblem {
     }
 
     /// Values are drawn anew in every run. Every workload is checked, whatever its `when`, and so are the shapes that
-    /// problem.toml says how to draw.
+    /// problem.toml says how to draw. The run's workloads are timed.
     fn use_held_out_inputs(&mut self, seed: u64, _sealed: usize) -> Result<HeldOutUse, Stop> {
+        self.timed_when = self.when;
         self.when = When::Keep;
-        self.spec = Rc::new(file::parse(&self.path(), &self.text, Some(seed))?);
-        Ok(HeldOutUse { sets_in_a_check: 1, times_them: false })
+        self.spec = self.spec_of_keep(seed)?;
+        Ok(HeldOutUse { sets_in_a_check: 1, counts_them: false })
     }
 
     fn use_stock(&mut self, stock: StockUse) {
@@ -305,6 +309,13 @@ impl Problem for TensorProblem {
             timing.renewed.clone_from(&self.renewed);
         }
         Ok(Box::new(timing))
+    }
+
+    fn take_down(&mut self, worker: &mut Worker) -> Result<(), Stop> {
+        match self.resident.take().and_then(Rc::into_inner) {
+            Some(resident) => resident.take_down(worker),
+            None => Ok(()),
+        }
     }
 
     /// For each entry, takes the smallest workload with at least [`ENOUGH`] cells, or else the largest.

@@ -47,6 +47,14 @@ impl Resident {
         Ok(Resident { spec, timed, emulated, launchers, submission, scratch, key })
     }
 
+    /// Frees its buffers.
+    pub fn take_down(self, worker: &mut Worker) -> Result<(), Stop> {
+        for launcher in self.launchers {
+            launcher.take_down(worker)?;
+        }
+        self.scratch.map_or(Ok(()), |scratch| worker.free(scratch))
+    }
+
     /// Reads the inputs of these sets, which brings them into the L2 cache as far as it holds them.
     pub fn read_inputs(&self, worker: &mut Worker, at: usize, sets: &[usize]) -> Result<(), Stop> {
         let launcher = &self.launchers[at];

@@ -29,16 +29,7 @@ pub const MOST_OF_A_SET: usize = 1 << 30;
 /// Most bytes of all files together, those of other problems included.
 const MOST: u64 = 2 << 30;
 
-/// What the inputs of an entry are for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// Every workload and the shapes that are drawn anew: the check before a keep.
-    Keep,
-    /// The workloads of this occasion, which a keep also times.
-    Timed(When),
-}
-
-/// The stock of one problem on one device, for one purpose.
+/// The stock of one problem on one device.
 pub struct SealedStock {
     key: [u8; 32],
     top: PathBuf,
@@ -59,13 +50,13 @@ pub fn in_order(cases: &[usize]) -> impl Iterator<Item = (usize, Part)> + '_ {
 }
 
 impl SealedStock {
-    /// `text` is that of problem.toml, `image` the built reference.
+    /// `text` is that of problem.toml, `image` the built reference, `timed` the occasion whose workloads the keep times.
     pub fn new(
         spec: &ProblemSpec,
         text: &str,
         image: &[u8],
         device: &DeviceInfo,
-        purpose: Purpose,
+        timed: When,
         cache_dir: &Path,
     ) -> Self {
         let mut hasher = blake3::Hasher::new();
@@ -75,7 +66,7 @@ impl SealedStock {
         part(lab_device::own_build().as_bytes());
         part(text.as_bytes());
         part(image);
-        part(format!("{purpose:?} {} {} {}", device.name, device.uuid, device.emulated).as_bytes());
+        part(format!("{timed:?} {} {} {}", device.name, device.uuid, device.emulated).as_bytes());
         for tensor in spec.cases.iter().flat_map(|case| &case.tensors) {
             if let Some(InputValues::Npy(array)) = &tensor.values {
                 part(array.hash.as_bytes());
@@ -209,10 +200,11 @@ pub fn read(
     mut content: &[u8],
 ) -> Option<SealedSets> {
     let mut data = Vec::new();
-    for (index, part) in in_order(cases) {
+    let parts: Vec<(usize, Part)> = in_order(cases).collect();
+    let drawn = case_data::drawn_sets(spec, &parts, device, seed);
+    for ((index, _), (sets, planted)) in parts.into_iter().zip(drawn) {
         let mut next = || take(&mut content);
         let (expected, after_steps) = (next()?, next()?);
-        let (sets, planted) = case_data::drawn_sets(spec, index, part, device, seed);
         let case = &spec.cases[index];
         let fits = |tensors: &Vec<Option<Vec<u8>>>| {
             let sizes = tensors.iter().zip(&case.tensors);

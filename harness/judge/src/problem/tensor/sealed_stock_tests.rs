@@ -51,13 +51,14 @@ fn device(name: &str) -> DeviceInfo {
 
 /// The stock of a problem with this text and this built reference.
 fn stock(cache: &Path, text: &str, image: &str) -> SealedStock {
-    SealedStock::new(&spec(), text, image.as_bytes(), &device("cpu"), Purpose::Keep, cache)
+    SealedStock::new(&spec(), text, image.as_bytes(), &device("cpu"), When::Save, cache)
 }
 
 /// Sets as a judge makes them, with outputs of these bytes.
 fn sets(seed: u64) -> SealedSets {
     let data = in_order(&[0]).map(|(index, part)| {
-        let (sets, planted) = case_data::drawn_sets(&spec(), index, part, &device("cpu"), seed);
+        let (sets, planted) =
+            case_data::drawn_sets(&spec(), &[(index, part)], &device("cpu"), seed).remove(0);
         let expected = planted.iter().map(|_| vec![None, Some(vec![7; 1200])]).collect();
         CaseData { sets, expected, after_steps: Vec::new(), planted }
     });
@@ -93,14 +94,14 @@ fn a_changed_problem_or_reference_or_device_finds_nothing() {
     let stored = stock(cache.path(), PROBLEM, "image");
     assert!(stored.store(&sets(5)).unwrap());
     let changed = PROBLEM.replace("1e-5", "1e-4");
-    let other = |device: &DeviceInfo, purpose| {
-        SealedStock::new(&spec(), PROBLEM, b"image", device, purpose, cache.path())
+    let other = |device: &DeviceInfo, timed| {
+        SealedStock::new(&spec(), PROBLEM, b"image", device, timed, cache.path())
     };
     for stock in [
         stock(cache.path(), &changed, "image"),
         stock(cache.path(), PROBLEM, "another image"),
-        other(&device("another"), Purpose::Keep),
-        other(&device("cpu"), Purpose::Timed(When::Save)),
+        other(&device("another"), When::Save),
+        other(&device("cpu"), When::Measure),
     ] {
         assert!(!stock.is_filled() && taken(&stock).is_none());
         // A file that somebody puts there under its name is of another key all the same.

@@ -2,9 +2,9 @@
 
 use super::TensorProblem;
 use super::case_data::{CaseData, draw};
-use super::file;
+use super::file::{self, KeepCheck};
 use super::reference::{self, ReferenceKernel};
-use super::sealed_stock::{self, MOST_OF_A_SET, Purpose, SealedSets, SealedStock, in_order};
+use super::sealed_stock::{self, MOST_OF_A_SET, SealedSets, SealedStock, in_order};
 use super::spec::ProblemSpec;
 use crate::outcome::Stop;
 use crate::problem::api::ProblemContext;
@@ -30,12 +30,11 @@ impl TensorProblem {
     /// Takes the inputs of this check out of the stock, so that no reference is needed. Returns false if there are none.
     pub fn take_from_stock(&mut self, cx: &mut ProblemContext) -> Result<bool, Stop> {
         let is_stocked = self.stocking == Stocking::Takes(None) && !cx.seed_is_fixed;
-        let purpose = if self.when == When::Keep { Purpose::Keep } else { Purpose::Timed(self.when) };
-        let Some(stock) = is_stocked.then(|| self.stock(purpose, cx)).transpose()?.flatten() else {
+        let Some(stock) = is_stocked.then(|| self.stock(self.timed_when, cx)).transpose()?.flatten() else {
             return Ok(false);
         };
         let read = |seed: u64, content: &[u8]| {
-            let spec = self.spec_of(purpose, seed).ok()?;
+            let spec = self.spec_of_keep(seed).ok()?;
             let cases = self.cases_of(&spec, self.when, cx.device);
             sealed_stock::read(&spec, &cases, cx.device, seed, content)
         };
@@ -48,7 +47,7 @@ impl TensorProblem {
         };
         let Some(sets) = sets else { return Ok(false) };
         let seed = sets.seed;
-        self.spec = self.spec_of(purpose, seed)?;
+        self.spec = self.spec_of_keep(seed)?;
         self.chosen = self.cases_of(&self.spec, self.when, cx.device);
         self.ahead = sets.ahead(&self.chosen);
         self.stocking = Stocking::Takes(Some(seed));
@@ -56,7 +55,7 @@ impl TensorProblem {
         Ok(true)
     }
 
-    /// Makes the sets that the stock lacks for a keep, as long as `is_idle` returns true.
+    /// Makes sets for the next keep if the stock has none, as long as `is_idle` returns true.
     pub fn fill_stock(
         &mut self,
         cx: &mut ProblemContext,
@@ -65,20 +64,16 @@ impl TensorProblem {
         if self.stocking != Stocking::Makes {
             return Ok(());
         }
-        // The cpu device is not timed at a keep.
-        let timed = (!cx.device.emulated).then_some(Purpose::Timed(self.when));
-        for purpose in [Some(Purpose::Keep), timed].into_iter().flatten() {
-            if !is_idle() {
-                return Ok(());
-            }
-            let Some(stock) = self.stock(purpose, cx)?.filter(|stock| !stock.is_filled()) else { continue };
-            let Some(sets) = self.make(purpose, cx, is_idle)? else { continue };
-            match stock.store(&sets) {
-                Ok(true) => {}
-                Ok(false) => cx.out.text(TOO_LARGE)?,
-                Err(error) => {
-                    cx.out.text(&format!("no sealed inputs could be put into the stock: {error}"))?;
-                }
+        self.timed_when = self.when;
+        let Some(stock) = self.stock(self.timed_when, cx)?.filter(|stock| !stock.is_filled()) else {
+            return Ok(());
+        };
+        let Some(sets) = self.make(cx, is_idle)? else { return Ok(()) };
+        match stock.store(&sets) {
+            Ok(true) => {}
+            Ok(false) => cx.out.text(TOO_LARGE)?,
+            Err(error) => {
+                cx.out.text(&format!("no sealed inputs could be put into the stock: {error}"))?;
             }
         }
         Ok(())
@@ -92,28 +87,27 @@ impl TensorProblem {
         }
     }
 
-    /// The stock, for a reference.cu. What a reference.py imports is not known, so it has none.
-    fn stock(&self, purpose: Purpose, cx: &mut ProblemContext) -> Result<Option<SealedStock>, Stop> {
+    /// The stock for a keep that times the workloads of this occasion, with a reference.cu. What a reference.py imports is not
+    /// known, so it has none.
+    fn stock(&self, timed: When, cx: &mut ProblemContext) -> Result<Option<SealedStock>, Stop> {
         if reference::language(&self.folder) != Language::Cuda {
             return Ok(None);
         }
         let image = ReferenceKernel::image(&self.spec, &self.folder, cx)?;
         let image = std::fs::read(&image)
             .map_err(|error| Stop::Lab(format!("cannot read {}: {error}", image.display())))?;
-        Ok(Some(SealedStock::new(&self.spec, &self.text, &image, cx.device, purpose, cx.cache_dir)))
+        Ok(Some(SealedStock::new(&self.spec, &self.text, &image, cx.device, timed, cx.cache_dir)))
     }
 
     /// Draws sets with a secret seed, and computes what is expected of them. `None` if somebody waits, or if they are too large.
     fn make(
         &mut self,
-        purpose: Purpose,
         cx: &mut ProblemContext,
         is_idle: &mut dyn FnMut() -> bool,
     ) -> Result<Option<SealedSets>, Stop> {
         let seed = secret_seed();
-        let spec = self.spec_of(purpose, seed)?;
-        let when = if purpose == Purpose::Keep { When::Keep } else { self.when };
-        let cases = self.cases_of(&spec, when, cx.device);
+        let spec = self.spec_of_keep(seed)?;
+        let cases = self.cases_of(&spec, When::Keep, cx.device);
         let (mut data, mut bytes) = (Vec::new(), 0);
         for (index, part) in in_order(&cases) {
             if !is_idle() {
@@ -133,11 +127,9 @@ impl TensorProblem {
     }
 
     /// The problem with the shapes that this seed draws for a keep.
-    fn spec_of(&self, purpose: Purpose, seed: u64) -> Result<Rc<ProblemSpec>, Stop> {
-        match purpose {
-            Purpose::Keep => Ok(Rc::new(file::parse(&self.path(), &self.text, Some(seed))?)),
-            Purpose::Timed(_) => Ok(self.spec.clone()),
-        }
+    pub(super) fn spec_of_keep(&self, seed: u64) -> Result<Rc<ProblemSpec>, Stop> {
+        let check = KeepCheck { seed, timed: self.timed_when };
+        Ok(Rc::new(file::parse(&self.path(), &self.text, Some(check))?))
     }
 
     /// The cases of this occasion that the device can judge.

@@ -243,7 +243,7 @@ impl Problem for WaveGruProblem {
 
     fn use_held_out_inputs(&mut self, _seed: u64, sealed: usize) -> Result<HeldOutUse, Stop> {
         self.sealed = Some(sealed.max(1));
-        Ok(HeldOutUse { sets_in_a_check: sealed, times_them: true })
+        Ok(HeldOutUse { sets_in_a_check: sealed, counts_them: true })
     }
 
     fn prepare_held_out(

@@ -22,7 +22,7 @@ pub struct WaveGruTiming {
     /// The runs that this worker has not launched yet.
     pub runs: Vec<usize>,
     pub limits: GateLimits,
-    /// Whether the runs are sealed: each is launched once, so no further worker may have them.
+    /// Whether the runs are sealed.
     pub sealed: bool,
     /// Timed launches so far.
     pub launches: usize,
@@ -68,8 +68,10 @@ impl Timed for WaveGruTiming {
         (0..self.judged.runs.len()).filter(|run| !self.runs.contains(run)).map(|run| run as u64).collect()
     }
 
-    fn fits_further_workers(&self) -> bool {
-        !self.sealed
+    /// Sealed runs are few. Where their times do not decide, a new process, which knows nothing of the first one, launches them
+    /// once more.
+    fn fits_further_workers(&self, is_undecided: bool) -> bool {
+        !self.sealed || is_undecided
     }
 
     fn in_same_worker(&self, worker: &mut Worker, image: &Path) -> Result<Option<Box<dyn Timed>>, Stop> {

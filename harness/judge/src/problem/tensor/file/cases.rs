@@ -9,7 +9,7 @@ use super::super::spec::{Case, CaseTensor, Origin, TensorRole};
 use super::super::suggest::suggest;
 use super::super::values_text::Filled;
 use super::text::{ProblemFile, TensorText, WorkloadText};
-use super::{ParsedCounts, ParsedTensor};
+use super::{KeepCheck, ParsedCounts, ParsedTensor};
 use crate::dtype::Dtype;
 use crate::problem::key_error::KeyError;
 use lab_protocol::When;
@@ -128,15 +128,12 @@ impl ProblemFile {
         tensors.iter().zip(&self.tensor).map(of).collect()
     }
 
-    /// Whether a workload is only checked. Before a keep, drawn shapes stand in for the workloads, which are then checked one
-    /// after the other, as those are that no save judges: there may be too many for the device's memory.
+    /// Whether a workload is only checked. What is timed lies in the device's memory all the time. Before a keep, drawn shapes and
+    /// the workloads that the run did not judge are checked one after the other: there may be too many for that.
     fn is_untimed(&self, origin: Origin, when: When) -> bool {
         match origin {
-            Origin::HeldOut => true,
-            Origin::Drawn => false,
-            Origin::Workload => {
-                self.drawn.as_ref().is_some_and(|drawn| !drawn.is_empty() || when != When::Save)
-            }
+            Origin::HeldOut | Origin::Drawn => true,
+            Origin::Workload => self.drawn.is_some() && when > self.timed,
         }
     }
 
@@ -159,8 +156,8 @@ impl ProblemFile {
     }
 
     /// Adds drawn shapes, if `[[keep]]` says how to draw them.
-    pub(super) fn held_out(mut self, seed: u64) -> Self {
-        let mut rng = drawn_shapes::rng(seed);
+    pub(super) fn held_out(mut self, check: KeepCheck) -> Self {
+        let mut rng = drawn_shapes::rng(check.seed);
         let shown = self.workload.iter().chain(&self.held_out);
         let mut shown: Vec<Extents> = shown.map(|workload| workload.dims.clone()).collect();
         let mut workloads = Vec::new();
@@ -170,6 +167,7 @@ impl ProblemFile {
             workloads.extend(shown[before..].iter().map(|dims| drawn_workload(drawn, dims.clone(), number)));
         }
         self.drawn = Some(workloads);
+        self.timed = check.timed;
         self
     }
 

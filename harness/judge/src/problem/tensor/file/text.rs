@@ -40,6 +40,9 @@ pub(super) struct ProblemFile {
     /// The shapes that were drawn as `keep` says; `None` unless the problem is read for the check before a keep.
     #[serde(skip)]
     pub drawn: Option<Vec<WorkloadText>>,
+    /// In the check before a keep, the workloads of this occasion and of those before it are timed, the others only checked.
+    #[serde(skip)]
+    pub timed: When,
     /// Launches in a row after which `inout` tensors are compared.
     #[serde(default = "one_step")]
     pub steps: usize,
