@@ -23,6 +23,8 @@ use anyhow::{Context, Result};
 /// What came of a candidate.
 pub(super) enum Came {
     Ended(LastTurn),
+    /// The rule decided, and the decision failed or was refused: the same may succeed the next time.
+    Undecided(LastTurn),
     /// The loop was ended before the candidate was decided.
     Stopped,
     /// The kernel could not be judged, and it is not to blame.
@@ -60,7 +62,14 @@ impl Judging<'_> {
         let own =
             index.newest_of_blob(&blob).find(|run| run.id > candidate.after && judged(run)).map(|run| run.id);
         let record = match own {
-            Some(id) => index.store().read(id)?,
+            Some(id) => {
+                let record = index.store().read(id)?;
+                // Only bytes on disk can be kept.
+                if record.decision.is_none() && !self.put(&repo, &bytes, candidate.told.turn)? {
+                    return Ok(Came::Person);
+                }
+                record
+            }
             None => {
                 if repo::incumbent(&repo, project)?.as_deref() == Some(&blob) {
                     let why = "the kernel is the incumbent's";
@@ -121,10 +130,10 @@ impl Judging<'_> {
             Outcome::NotJudged => return Ok(Came::Trouble(verdict.why.clone())),
             Outcome::Void => return Ok(Came::Trouble(format!("run {}: {}", record.start.id, verdict.why))),
             Outcome::Crash => {
-                return Ok(Came::Ended(match decide::discard(project, index, run, &message, false) {
-                    Ok(decided) => told.ended(outcome(decided.status), verdict.why.clone()),
-                    Err(refusal) => told.ended(TurnOutcome::Left, refusal.to_string()),
-                }));
+                return Ok(match decide::discard(project, index, run, &message, false) {
+                    Ok(decided) => Came::Ended(told.ended(outcome(decided.status), verdict.why.clone())),
+                    Err(refusal) => Came::Undecided(told.ended(TurnOutcome::Left, refusal.to_string())),
+                });
             }
             Outcome::Pass | Outcome::Fail => {}
         }
@@ -135,7 +144,8 @@ impl Judging<'_> {
         Ok(match ruling {
             _ if self.control.is_ended() && !matches!(ruling, Ruling::Decided(_)) => Came::Stopped,
             Ruling::Decided(decided) => Came::Ended(told.ended(outcome(decided.status), verdict.why.clone())),
-            Ruling::Left(why) | Ruling::Failed(why) => Came::Ended(told.ended(TurnOutcome::Left, why)),
+            Ruling::Left(why) => Came::Ended(told.ended(TurnOutcome::Left, why)),
+            Ruling::Failed(why) => Came::Undecided(told.ended(TurnOutcome::Left, why)),
         })
     }
 

@@ -6,6 +6,7 @@
 //! that were taken are judged once, and a decision that was begun is completed.
 
 mod answer;
+mod begin;
 mod candidate;
 mod command;
 mod disk;

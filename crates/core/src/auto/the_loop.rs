@@ -1,24 +1,27 @@
 //! The loop itself: turn after turn, with waits, budgets and requests between them.
 
+use super::begin::begin;
 use super::candidate::{Came, Judging};
 use super::command::{self, Edit, Edited, TURN_ENDED};
 use super::disk;
-use super::files::{Files, read_state};
+use super::files::Files;
 use super::hints::{self, Told};
 use super::options::{Auto, Editor, Ended};
 use super::progress;
 use super::ready::{self, Ready};
-use super::state::{Candidate, Counts, LeftRun, Phase, State, TurnOutcome};
+use super::state::{Candidate, LeftRun, Phase, State, TurnOutcome};
 use super::{mutator, patches, turn};
 use crate::decide;
 use crate::repo::{self, Repo};
 use crate::run::RunId;
-use crate::runner::execute::{NotRun, inputs_of};
 use crate::runner::process::Control;
 use crate::store::RunIndex;
-use anyhow::{Result, bail};
+use anyhow::Result;
 use jiff::Timestamp;
 use std::time::Instant;
+
+/// How often a decision that failed is tried again.
+const DECISION_TRIES: u32 = 3;
 
 /// Turns between two clean-ups.
 const CLEAN_EVERY: u64 = 16;
@@ -49,41 +52,6 @@ pub fn run(auto: &mut Auto) -> Result<Ended> {
     });
     running.enter(auto, Phase::Ended)?;
     Ok(ended)
-}
-
-/// Checks that the loop can work, completes what an earlier lab began, and returns the state to go on from.
-fn begin(auto: &Auto) -> Result<State> {
-    let project = auto.project;
-    decide::resume_decision(project)?;
-    if repo::incumbent(&Repo::open(project)?, project)?.is_none() {
-        bail!(
-            "HEAD does not hold {}, so there is no incumbent to beat: commit it (`git add`, `git commit`), or `lab run{}` and `lab keep{} -m TEXT`",
-            project.kernel_name,
-            project.argument,
-            project.argument
-        );
-    }
-    match inputs_of(project, auto.spec) {
-        // The kernel's file is a person's matter: the loop waits.
-        Ok(_) | Err(NotRun::Kernel(_)) => {}
-        Err(error) => return Err(error.into()),
-    }
-    let budget = auto.options.budget.clone();
-    Ok(match read_state(project)? {
-        // It was killed, or a signal ended it while a kernel was judged. The same budget goes on; another one begins.
-        Some(old) if old.ended.is_none() || old.candidate.is_some() => {
-            let counts = if old.budget == budget { old.counts.clone() } else { Counts::default() };
-            let counts = Counts { failures_in_a_row: 0, ..counts };
-            State { process: std::process::id(), budget, counts, ended: None, ..old }
-        }
-        Some(old) => State {
-            last_turn: old.last_turn,
-            left: old.left,
-            cleaned: old.cleaned,
-            ..State::new(&project.kernel_name, budget, old.turn)
-        },
-        None => State::new(&project.kernel_name, budget, 0),
-    })
 }
 
 /// A loop in progress.
@@ -157,6 +125,8 @@ impl Running<'_> {
         let project = auto.project;
         let head = Repo::open(project).ok().and_then(|repo| repo::head(&repo).ok()?.commit);
         index.refresh();
+        // A disk that was full may have room again; else the next turn tries.
+        let _ = decide::append_owed(project, index);
         if self.head.is_none() || self.head != head {
             (self.state.best, self.state.bounds) =
                 (progress::best(project, index), progress::bounds(project, index));
@@ -182,6 +152,7 @@ impl Running<'_> {
             let came = judging.finish(index, candidate);
             came.and_then(|came| judging.put_back(candidate).map(|()| came))
         })?;
+        let came = came.map(|came| self.repeated(came));
         let came = came.and_then(|came| self.leave(auto, candidate, &came).map(|()| came));
         match came {
             Ok(Came::Stopped | Came::Trouble(_)) if is_ended && !auto.control.is_ended() => {
@@ -204,10 +175,22 @@ impl Running<'_> {
                 (auto.tell)(&self.state);
                 Ok(None)
             }
+            Ok(Came::Undecided(told)) => self.trouble(auto, &told.why),
             Ok(Came::Stopped) => Ok(Some(Ended::Stopped)),
             Ok(Came::Person) => self.wait_for_incumbent(auto),
             Ok(Came::Trouble(why)) => self.trouble(auto, &why),
             Err(error) => self.trouble(auto, &format!("{error:#}")),
+        }
+    }
+
+    /// A decision that failed is tried again, as long as that may help. After that the run is left to a person.
+    fn repeated(&self, came: Came) -> Came {
+        match came {
+            Came::Undecided(told) if self.state.counts.failures_in_a_row < DECISION_TRIES => {
+                Came::Trouble(told.why)
+            }
+            Came::Undecided(told) => Came::Ended(told),
+            came => came,
         }
     }
 

@@ -31,7 +31,7 @@ pub use by_rule::{Ruling, by_rule, with_tested};
 pub use describe::{Changes, Described, describe};
 pub use discard::discard;
 pub use draft::leave;
-pub use finish::append_missing;
+pub use finish::{append_missing, append_owed};
 pub use keep::keep;
 pub use pack_refs::{pack_many_refs, pack_refs};
 pub use policy::{Allowed, NotAllowed, Snapshot, allowed};
