@@ -5,7 +5,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use lab_core::config::Goal;
+use lab_core::config::{AutoConfig, Goal};
 use lab_core::history::History;
 use lab_core::repo::{GraphEntry, LogEntry, text_diff};
 use lab_core::run::Fingerprint;
@@ -150,7 +150,7 @@ fn setup() -> Setup {
         objective: "throughput_sps".into(),
         goal: Goal::Maximize,
         external: None,
-        auto: false,
+        auto: AutoConfig::default(),
     }
 }
 

@@ -6,15 +6,17 @@ use crate::confinement;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use lab_core::auto::{
-    self, Auto, Budget, Editor, Ended, LastTurn, Options, Phase, Request, State, TurnOutcome,
+    self, Auto, Budget, DiskUse, Editor, Ended, KeptPoint, LastTurn, LeftRun, Options, Phase, Request, State,
+    TurnOutcome,
 };
 use lab_core::project::Project;
-use lab_core::repo::Repo;
+use lab_core::repo::{Repo, short};
 use lab_core::run::Reason;
 use lab_core::run::record::Record;
 use lab_core::runner::process::Control;
 use lab_core::runner::spec::RunSpec;
 use lab_core::store::RunIndex;
+use lab_core::text::figures;
 use lab_protocol::{Exit, Target};
 use lab_system::{child_group, lifetime};
 use serde::Serialize;
@@ -47,6 +49,12 @@ pub struct AutoArgs {
     /// End once the costs that the command reports reach this sum
     #[arg(long, value_name = "SUM", value_parser = positive)]
     cost: Option<f64>,
+    /// End once the floor is this percentage of the incumbent's time, by the incumbent's newest run with a floor
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    until_floor: Option<f64>,
+    /// Start at this commit, on a new branch lab/auto/COMMIT; needs a work tree without changes
+    #[arg(long, value_name = "COMMIT")]
+    from: Option<String>,
     /// Seconds after which the command of a turn is ended
     #[arg(long, value_name = "S", default_value = "1200", value_parser = positive)]
     turn_limit: f64,
@@ -59,12 +67,18 @@ pub struct AutoArgs {
     /// Turns in a row without a keep that the state calls a plateau
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     plateau: u32,
+    /// Keep a kernel that is as fast as the incumbent and has fewer tokens, as `keep_shorter = true` in lab.toml
+    #[arg(long)]
+    keep_shorter: bool,
     /// Seconds to wait after the first failure; doubled by each further one
     #[arg(long, value_name = "S", default_value = "1", value_parser = positive, hide = true)]
     back_off: f64,
     /// Apply the *.patch files of this folder to the kernel in HEAD, one a turn, by name
     #[arg(long, value_name = "DIR", conflicts_with = "command")]
     patches: Option<std::path::PathBuf>,
+    /// Change the kernel in HEAD by a seeded mutator, for tests and benchmarks; a whole number from 0
+    #[arg(long, value_name = "SEED", conflicts_with_all = ["command", "patches"], hide_short_help = true)]
+    mutate: Option<u64>,
     /// The program that edits the kernel, and its arguments (`lab agent-guide`)
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -80,6 +94,8 @@ enum Action {
     Resume(KernelArg),
     /// End the loop after the present turn
     Stop(KernelArg),
+    /// End the present turn at once; the loop goes on
+    EndTurn(KernelArg),
 }
 
 #[derive(Args, Debug)]
@@ -99,6 +115,12 @@ fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A number above 0 and up to 100.
+fn percent(text: &str) -> Result<f64, String> {
+    positive(text)?;
+    text.parse().ok().filter(|percent| *percent <= 100.0).ok_or_else(|| "it must be at most 100".to_owned())
+}
+
 /// What `lab auto status` prints with `--json`.
 #[derive(Serialize)]
 struct StatusAnswer {
@@ -106,6 +128,7 @@ struct StatusAnswer {
     running: bool,
     /// `None` if there was no loop yet.
     state: Option<State>,
+    disk: DiskUse,
 }
 
 pub fn main(options: &AutoArgs) -> Result<ExitCode> {
@@ -114,10 +137,13 @@ pub fn main(options: &AutoArgs) -> Result<ExitCode> {
         Some(Action::Pause(kernel)) => ask(kernel, Request::Pause),
         Some(Action::Resume(kernel)) => ask(kernel, Request::Resume),
         Some(Action::Stop(kernel)) => ask(kernel, Request::Stop),
-        None if options.command.is_empty() && options.patches.is_none() => Ok(failed(
-            "name the command that edits the kernel after `--`, as in `lab auto -- ./edit.sh` (`lab agent-guide`)",
-            Exit::Usage,
-        )),
+        Some(Action::EndTurn(kernel)) => ask(kernel, Request::EndTurn),
+        None if options.command.is_empty() && options.patches.is_none() && options.mutate.is_none() => {
+            Ok(failed(
+                "name the command that edits the kernel after `--`, as in `lab auto -- ./edit.sh` (`lab agent-guide`)",
+                Exit::Usage,
+            ))
+        }
         None => run(options),
     }
 }
@@ -129,6 +155,9 @@ fn ask(kernel: &KernelArg, asked: Request) -> Result<ExitCode> {
         Request::Pause => format!("the loop on {} pauses after this turn", project.kernel_name),
         Request::Resume => format!("the loop on {} goes on", project.kernel_name),
         Request::Stop => format!("the loop on {} ends after this turn", project.kernel_name),
+        Request::EndTurn => {
+            format!("this turn of the loop on {} ends, and the loop goes on", project.kernel_name)
+        }
     });
     Ok(ExitCode::SUCCESS)
 }
@@ -136,8 +165,9 @@ fn ask(kernel: &KernelArg, asked: Request) -> Result<ExitCode> {
 fn show_status(options: &StatusArgs) -> Result<ExitCode> {
     let project = open(options.kernel.kernel.as_deref())?;
     let (running, state) = (auto::is_running(&project)?, auto::read_state(&project)?);
+    let disk = auto::disk_use(&project)?;
     if options.json.json {
-        return Ok(answer(Exit::Passed, StatusAnswer { running, state }));
+        return Ok(answer(Exit::Passed, StatusAnswer { running, state, disk }));
     }
     let Some(state) = state else {
         say(&format!("no `lab auto` has worked on {} yet", project.kernel_name));
@@ -150,7 +180,41 @@ fn show_status(options: &StatusArgs) -> Result<ExitCode> {
     });
     say(&format!("  {}", counts(&state)));
     state.last_turn.iter().for_each(|turn| say(&format!("  last: {}", in_words(turn))));
+    let megabytes = |bytes: u64| bytes as f64 / 1e6;
+    say(&format!(
+        "  on disk: {:.1} MB in .lab/runs, {:.1} MB of git's objects",
+        megabytes(disk.runs_bytes),
+        megabytes(disk.git_bytes)
+    ));
+    where_it_stands(&state).iter().for_each(|line| say(&format!("  {line}")));
     Ok(ExitCode::SUCCESS)
+}
+
+/// The best experiment, the floor, kept kernels to go back to, and runs that wait for a person.
+fn where_it_stands(state: &State) -> Vec<String> {
+    let mut lines = Vec::new();
+    lines.extend(state.best.as_ref().map(|best| {
+        let (figure, commit) = (figures::figure(best.value), short(&best.commit));
+        format!("best: run {} at {commit}, {} {figure}: {}", best.run, best.objective, best.description)
+    }));
+    lines.extend(state.bounds.as_ref().map(|bounds| {
+        let estimate =
+            bounds.of_estimate.map(|percent| format!(", the estimate {percent:.0} %")).unwrap_or_default();
+        format!(
+            "the floor is {:.1} % of the incumbent's time{estimate} (run {})",
+            bounds.of_floor, bounds.run
+        )
+    }));
+    for KeptPoint { run, commit, description } in &state.older_kept {
+        let commit = short(commit);
+        lines.push(format!(
+            "kept before: run {run} '{description}' (`lab auto --from {commit}` starts there)"
+        ));
+    }
+    for LeftRun { run, description, why } in &state.left {
+        lines.push(format!("left to you: run {run} '{description}': {why} (`lab restore left/{run}`)"));
+    }
+    lines
 }
 
 fn phase(phase: Phase) -> &'static str {
@@ -201,18 +265,30 @@ fn in_words(turn: &LastTurn) -> String {
 }
 
 fn run(options: &AutoArgs) -> Result<ExitCode> {
-    let project = open(options.kernel.as_deref())?;
+    if let Some(commit) = &options.from {
+        say(&auto::start_from(&open(options.kernel.as_deref())?, commit)?);
+    }
+    // Its files are other ones after a change of the branch.
+    let mut project = open(options.kernel.as_deref())?;
+    project.config.auto.keep_shorter |= options.keep_shorter;
+    let project = project;
     let loop_options = Options {
-        editor: match &options.patches {
-            Some(folder) => Editor::Patches(
+        editor: match (&options.patches, options.mutate) {
+            (Some(folder), _) => Editor::Patches(
                 folder.canonicalize().with_context(|| format!("cannot open {}", folder.display()))?,
             ),
-            None => Editor::Command(command(&options.command)?),
+            (None, Some(seed)) => Editor::Mutator(seed),
+            (None, None) => Editor::Command(command(&options.command)?),
         },
-        budget: Budget { experiments: options.experiments, hours: options.hours, cost: options.cost },
+        budget: Budget {
+            experiments: options.experiments,
+            hours: options.hours,
+            cost: options.cost,
+            until_floor: options.until_floor,
+        },
         turn_limit: Duration::from_secs_f64(options.turn_limit),
-        // A patch mends nothing.
-        mend: if options.patches.is_some() { 0 } else { options.mend },
+        // Only a command mends.
+        mend: if options.command.is_empty() { 0 } else { options.mend },
         give_up: options.give_up,
         back_off: Duration::from_secs_f64(options.back_off),
         plateau: options.plateau,

@@ -5,12 +5,10 @@ use anyhow::Result;
 use clap::Args;
 use lab_core::decide;
 use lab_core::history::Listing;
-use lab_core::history::lessons::{Brought, EXPERIMENTS, Idea, estimated_tokens, lessons};
+use lab_core::history::lessons::{Brought, EXPERIMENTS, Idea, fitting, lessons};
 use lab_core::repo::Repo;
-use lab_core::run::RunId;
 use lab_core::store::RunIndex;
 use lab_protocol::Exit;
-use lab_protocol::report::Measure;
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -30,33 +28,13 @@ pub struct LessonsArgs {
 struct LessonsAnswer<'a> {
     kernel: &'a str,
     /// The most telling first.
-    ideas: Vec<IdeaReport>,
+    ideas: Vec<Idea>,
     /// Ideas for which there were not enough tokens.
     left_out: usize,
     /// Estimated, of the ideas in this answer.
     estimated_tokens: usize,
     /// Only so many experiments are looked at, the newest.
     experiments_limit: usize,
-}
-
-#[derive(Serialize)]
-struct IdeaReport {
-    idea: String,
-    is_hypothesis: bool,
-    kept: usize,
-    discarded: usize,
-    crashed: usize,
-    best: Option<BroughtReport>,
-    worst: Option<BroughtReport>,
-    lessons: Vec<String>,
-    last_run: Option<RunId>,
-    last_commit: String,
-}
-
-#[derive(Serialize)]
-struct BroughtReport {
-    ratio: Measure,
-    run: Option<RunId>,
 }
 
 pub fn main(options: &LessonsArgs) -> Result<ExitCode> {
@@ -72,9 +50,8 @@ pub fn main(options: &LessonsArgs) -> Result<ExitCode> {
     let ideas = lessons(newest_first, &project.config.objective, project.config.goal);
     let count = ideas.len();
     if options.json.json {
-        let reports = ideas.iter().map(IdeaReport::of);
-        let length = |idea: &IdeaReport| serde_json::to_string_pretty(idea).unwrap_or_default();
-        let (ideas, estimated_tokens) = fitting(reports, options.tokens, length);
+        let length = |idea: &Idea| serde_json::to_string_pretty(idea).unwrap_or_default();
+        let (ideas, estimated_tokens) = fitting(ideas, options.tokens, length);
         let left_out = count - ideas.len();
         let (kernel, experiments_limit) = (project.kernel_name.as_str(), EXPERIMENTS);
         let rest = LessonsAnswer { kernel, ideas, left_out, estimated_tokens, experiments_limit };
@@ -93,20 +70,6 @@ pub fn main(options: &LessonsArgs) -> Result<ExitCode> {
         ));
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// The first items that fit into a number of tokens, and how many they take.
-fn fitting<T>(items: impl Iterator<Item = T>, tokens: usize, text: impl Fn(&T) -> String) -> (Vec<T>, usize) {
-    let (mut taken, mut used) = (Vec::new(), 0);
-    for item in items {
-        let more = estimated_tokens(&text(&item));
-        if used + more > tokens {
-            break;
-        }
-        used += more;
-        taken.push(item);
-    }
-    (taken, used)
 }
 
 fn as_text(idea: &Idea) -> String {
@@ -130,22 +93,4 @@ fn as_text(idea: &Idea) -> String {
         text += &format!("\n  lesson: {lesson}");
     }
     text
-}
-
-impl IdeaReport {
-    fn of(idea: &Idea) -> IdeaReport {
-        let brought = |brought: Brought| BroughtReport { ratio: brought.ratio, run: brought.run };
-        IdeaReport {
-            idea: idea.name.clone(),
-            is_hypothesis: idea.is_hypothesis,
-            kept: idea.kept,
-            discarded: idea.discarded,
-            crashed: idea.crashed,
-            best: idea.best.map(brought),
-            worst: idea.worst.map(brought),
-            lessons: idea.lessons.clone(),
-            last_run: idea.last_run,
-            last_commit: idea.last_commit.clone(),
-        }
-    }
 }

@@ -104,7 +104,9 @@ pub fn main(options: &LogArgs) -> Result<ExitCode> {
         if let Some(run) = undecided(&status) {
             let foreign =
                 if status.last.as_ref().is_some_and(Record::is_foreign) { "foreign and " } else { "" };
-            say(&format!("run {run} is {foreign}undecided"));
+            let draft = status.last.as_ref().and_then(|last| last.draft.as_ref());
+            let said = draft.map(|draft| format!(": {}", draft.description)).unwrap_or_default();
+            say(&format!("run {run} is {foreign}undecided{said}"));
         }
         ExitCode::SUCCESS
     };

@@ -16,7 +16,7 @@ use lab_core::runner::spec;
 use lab_core::store::RunIndex;
 use lab_core::store::RunStore;
 use lab_core::watch::{self, Watcher, Written};
-use lab_core::{decide, history, repo, status};
+use lab_core::{auto, decide, history, repo, status};
 use lab_tui::event::Event;
 use lab_tui::reply::{Overview, RepositoryReply, RestoredKernel, RunLog};
 use lab_tui::request::RepositoryRequest;
@@ -186,6 +186,9 @@ impl RepositoryThread {
             RepositoryRequest::Kernels => {
                 self.index.refresh();
                 RepositoryReply::Kernels(history::kernels::list(project, &self.index))
+            }
+            RepositoryRequest::Loop(asked) => {
+                RepositoryReply::LoopAsked(asked, auto::request(project, asked).map_err(in_one_line))
             }
             RepositoryRequest::Reopen => self.reopen(),
         }

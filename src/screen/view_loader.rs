@@ -3,9 +3,11 @@
 //! requests of one kind only the latest is answered.
 
 use crate::screen::source_files;
+use lab_core::auto::LoopView;
 use lab_core::history::details;
 use lab_core::project::Project;
 use lab_core::repo::{self, Graph, Marks, Repo};
+use lab_core::store::RunIndex;
 use lab_tui::event::Event;
 use lab_tui::reply::{GraphPage, ViewReply};
 use lab_tui::request::ViewRequest;
@@ -31,10 +33,10 @@ impl ViewLoader {
         let of = Arc::clone(&project);
         let thread = thread::Builder::new().name("view loader".to_owned()).spawn(move || {
             let mut waiting = Vec::new();
-            let mut walk = None;
+            let mut known = Known::default();
             while let Some(request) = next(&inbox, &mut waiting) {
                 let project = Arc::clone(&of.lock().unwrap_or_else(PoisonError::into_inner));
-                if events.send(Event::View(answer(&project, request, &mut walk))).is_err() {
+                if events.send(Event::View(answer(&project, request, &mut known))).is_err() {
                     return;
                 }
             }
@@ -77,8 +79,26 @@ fn next(inbox: &Receiver<ViewRequest>, waiting: &mut Vec<ViewRequest>) -> Option
     (!waiting.is_empty()).then(|| waiting.remove(0))
 }
 
-/// `walk` is the walk through the graph, as far as it has been read.
-fn answer(project: &Project, request: ViewRequest, walk: &mut Option<Graph>) -> ViewReply {
+/// What is kept from one request to the next.
+#[derive(Default)]
+struct Known {
+    /// The walk through the graph, as far as it has been read.
+    walk: Option<Graph>,
+    /// The index of the runs of this project, for the loop.
+    index: Option<(Arc<Project>, RunIndex)>,
+}
+
+impl Known {
+    fn index(&mut self, project: &Arc<Project>) -> &mut RunIndex {
+        if self.index.as_ref().is_some_and(|(of, _)| !Arc::ptr_eq(of, project)) {
+            self.index = None;
+        }
+        &mut self.index.get_or_insert_with(|| (Arc::clone(project), RunIndex::new(project))).1
+    }
+}
+
+fn answer(project: &Arc<Project>, request: ViewRequest, known: &mut Known) -> ViewReply {
+    let walk = &mut known.walk;
     match request {
         ViewRequest::Source(asked) => ViewReply::Source(Box::new(source_files::read(project, asked))),
         ViewRequest::Details(key, around) => {
@@ -89,6 +109,10 @@ fn answer(project: &Project, request: ViewRequest, walk: &mut Option<Graph>) -> 
         }
         ViewRequest::Graph => ViewReply::Graph(begin(project, walk).map_err(in_words)),
         ViewRequest::MoreGraph => ViewReply::Graph(page(walk, false).map_err(in_words)),
+        ViewRequest::Loop(around) => {
+            let read = LoopView::read(project, known.index(project), around.lines());
+            ViewReply::Loop(Box::new(read.map_err(in_words)))
+        }
         ViewRequest::Commit(id, around) => {
             let details = Repo::open(project);
             let details = details.and_then(|repo| repo::commit_details(&repo, &id, around.lines()));

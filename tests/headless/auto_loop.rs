@@ -7,7 +7,7 @@ use std::fs;
 use std::process::Child;
 
 /// A repository whose harness says `faster`, `slower`, `same`, `wrong` or `crash` as the kernel's last line does.
-fn lab() -> Lab {
+pub fn lab() -> Lab {
     let lab = Lab::new();
     in_turns(&lab, 1.05, "faster");
     let faster = lab.read("harness.py");
@@ -28,29 +28,29 @@ fn lab() -> Lab {
 }
 
 /// A harness without the lines of `lab init`'s mark.
-fn body(harness: &str) -> String {
+pub fn body(harness: &str) -> String {
     harness.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n")
 }
 
 /// `lab auto` with a shell line as the command, and waits of a millisecond.
-fn auto_command(lab: &Lab, options: &str, line: &str) -> std::process::Command {
+pub fn auto_command(lab: &Lab, options: &str, line: &str) -> std::process::Command {
     let mut command = lab.lab_command(&format!("auto --back-off 0.001 {options} -- sh -c"));
     command.arg(line);
     command
 }
 
-fn auto(lab: &Lab, options: &str, line: &str) -> CommandOutput {
+pub fn auto(lab: &Lab, options: &str, line: &str) -> CommandOutput {
     finish(auto_command(lab, options, line).spawn().unwrap())
 }
 
-fn state(lab: &Lab) -> Value {
+pub fn state(lab: &Lab) -> Value {
     let answer = lab.lab("auto status --json").is(0).json();
     answer["state"].clone()
 }
 
 /// The kernel in HEAD is the one on disk, and nothing else of the work tree changed.
 #[track_caller]
-fn incumbent_is_back(lab: &Lab) {
+pub fn incumbent_is_back(lab: &Lab) {
     assert_eq!(lab.git("status --porcelain --untracked-files=no"), "");
 }
 
@@ -186,7 +186,7 @@ fn bytes_that_were_judged_before_are_not_judged_again_and_a_crash_may_be_mended(
 }
 
 /// Starts a loop whose command waits for the file `go` once it has edited.
-fn waiting(lab: &Lab) -> Child {
+pub fn waiting(lab: &Lab) -> Child {
     let line = "echo \"run quick $LAB_TURN\" >> kernel.cu; touch $HOME/editing; while ! [ -e $HOME/go ]; do sleep 0.01; done";
     let child = auto_command(lab, "--experiments 1", line).spawn().unwrap();
     until("the command edits", || lab.path("../home/editing").exists());
@@ -236,6 +236,25 @@ fn a_paused_loop_judges_its_turn_and_waits_until_it_is_resumed() {
 }
 
 #[test]
+fn a_turn_that_a_person_ends_is_told_and_the_loop_goes_on() {
+    let lab = lab();
+    let line = "echo \"run slower $LAB_TURN\" >> kernel.cu; [ $LAB_TURN != 1 ] || { touch $HOME/editing; exec sleep 600; }";
+    let child = auto_command(&lab, "--experiments 1", line).spawn().unwrap();
+    until("the command edits", || lab.path("../home/editing").exists());
+    lab.lab("auto pause").is(0);
+    lab.lab("auto end-turn").is(0).says("this turn of the loop on kernel.cu ends, and the loop goes on");
+    until("the pause that was asked for first", || state(&lab)["phase"] == "paused");
+    let counts = &state(&lab)["counts"];
+    assert_eq!((&counts["failed"], &counts["failures_in_a_row"]), (&json!(1), &json!(0)));
+    assert_eq!(lab.git("show refs/lab/auto/1:kernel.cu"), "// the first\nrun slower 1\n");
+    lab.lab("auto end-turn").is(1).says("no turn is in progress on kernel.cu");
+    lab.lab("auto resume").is(0);
+    finish(child).is(0).says("turn 1: failed: a person ended the turn").says("turn 2: discarded run 1");
+    incumbent_is_back(&lab);
+    lab.lab("auto end-turn").is(1).says("no `lab auto` works on kernel.cu: there is nothing to end");
+}
+
+#[test]
 fn a_loop_ends_with_its_costs_and_says_at_a_plateau_that_nothing_helps() {
     let lab = lab();
     let line = "cp $LAB_AUTO_STATE $HOME/told.json; echo '{\"cost\": 1.5}' > $LAB_ANSWER\n\
@@ -252,7 +271,7 @@ fn a_loop_ends_with_its_costs_and_says_at_a_plateau_that_nothing_helps() {
 
 /// Goes on with a loop that was killed, until two experiments are judged, and looks at everything that it wrote.
 #[track_caller]
-fn goes_on(lab: &Lab, line: &str) {
+pub fn goes_on(lab: &Lab, line: &str) {
     let ended = auto(lab, "--experiments 2", line).is(0);
     assert!(ended.out.contains("2 experiments"), "{ended:?}");
     incumbent_is_back(lab);
@@ -322,10 +341,10 @@ fn patches_are_applied_in_order_and_one_that_does_not_apply_is_named_and_skipped
         .says("ended: the last patch is done");
     assert_eq!(lab.git("log -1 --format=%s"), "4-quick\n");
     incumbent_is_back(&lab);
-    // A patch of git's own, which changes another file too.
+    // A patch of git's own, which changes another file too. In HEAD its lines lie elsewhere by now.
     let git = patch("run quicker")
         .replace("the first\n", "the first\n run quick\n")
-        .replace("-1 +1,2", "-1,2 +1,3");
+        .replace("-1 +1,2", "-41,2 +41,3");
     let other = "diff --git a/notes.txt b/notes.txt\nnew file mode 100644\n--- /dev/null\n+++ b/notes.txt\n@@ -0,0 +1 @@\n+x\n";
     lab.write("../patches/5-git.patch", format!("diff --git a/kernel.cu b/kernel.cu\n{git}{other}"));
     lab.lab("auto --patches ../patches").is(0).says("turn 9: kept run 5").says("ignored: changed notes.txt");

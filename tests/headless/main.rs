@@ -6,7 +6,9 @@
 mod headers;
 
 mod auto;
+mod auto_faults;
 mod auto_loop;
+mod auto_rules;
 mod bad_git;
 mod bad_harness;
 mod bad_kernel;

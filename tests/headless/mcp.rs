@@ -164,12 +164,29 @@ fn an_agent_judges_decides_and_reads_the_history() {
     );
     assert!(message.contains("Tested: "), "{message}");
 
+    // The same kernel again, with another comment.
+    lab.write("kernel.cu", "// faster, with a remark\n");
+    let known = client.call("judge", json!({}));
+    assert_eq!(known["known_as"], json!({ "run": 1, "same_bytes": false }));
+    let summary = known["summary"].as_str().unwrap();
+    assert!(summary.contains("not judged again, because run 1 judged the same kernel"), "{summary}");
+    assert!(known["next"].as_str().unwrap().starts_with("Edit the kernel and call judge"), "{known:#}");
+    let history = client.call("history", json!({ "lessons": true }));
+    assert_eq!(
+        (&history["lessons"][0]["idea"], &history["lessons"][0]["kept"]),
+        (&json!("wider loads"), &json!(1))
+    );
+    assert_eq!(client.call("history", json!({})).get("lessons"), None);
+    let again = client.call("judge", json!({ "unless_known": false }));
+    assert_eq!((&again["run"], again.get("known_as")), (&json!(2), None));
+    client.call("discard", json!({ "message": "the same" }));
+
     lab.write("kernel.cu", "// slower\n");
     in_turns(&lab, 0.95, "slower");
     let judged = client.call("judge", json!({}));
-    assert!(judged["next"].as_str().unwrap().contains("call discard with run 2"), "{judged:#}");
+    assert!(judged["next"].as_str().unwrap().contains("call discard with run 3"), "{judged:#}");
     let undecided = client.call("history", json!({}));
-    assert_eq!((&undecided["undecided_run"], &undecided["counts"]["keep"]), (&json!(2), &json!(1)));
+    assert_eq!((&undecided["undecided_run"], &undecided["counts"]["keep"]), (&json!(3), &json!(1)));
     client.call("discard", json!({ "message": "slower tiles" }));
     assert_eq!(lab.read("kernel.cu"), "// faster\n");
 
@@ -177,28 +194,28 @@ fn an_agent_judges_decides_and_reads_the_history() {
     assert_eq!(history["experiments"][0]["description"], "slower tiles");
     assert_eq!(
         (&history["older"], &history["incumbent"]["description"]),
-        (&json!(1), &json!("faster tiles"))
+        (&json!(2), &json!("faster tiles"))
     );
     assert!(history["next"].as_str().unwrap().contains("\"offset\": 1"), "{history:#}");
     let kept = client.call("history", json!({ "status": "keep" }));
     assert_eq!(kept["experiments"].as_array().unwrap().len(), 1);
 
-    let experiment = client.call("experiment", json!({ "run": 2 }));
+    let experiment = client.call("experiment", json!({ "run": 3 }));
     assert_eq!(experiment["decision"]["status"], "discard");
     assert!(experiment["diff"].as_str().unwrap().contains("-// faster\n+// slower\n"), "{experiment:#}");
     let same = client.call("experiment", json!({ "commit": history["experiments"][0]["commit"] }));
     assert_eq!(same["diff"], experiment["diff"]);
 
-    assert!(client.read("lab://run/2/run.log").contains("speed: slower"));
-    assert!(client.read("lab://run/2/diff").contains("+// slower"));
+    assert!(client.read("lab://run/3/run.log").contains("speed: slower"));
+    assert!(client.read("lab://run/3/diff").contains("+// slower"));
     assert!(client.read("lab://results.tsv").contains("\tslower tiles"));
     assert!(client.read("lab://agent-guide").starts_with("# "));
     let gone =
         client.wait(client.service.read_resource(ReadResourceRequestParams::new("lab://run/9/run.log")));
     assert!(gone.unwrap_err().to_string().contains("cannot read"));
 
-    let undone = client.call("undo_or_restore", json!({ "run": 2 }));
-    assert_eq!((&undone["run"], &undone["undone"]["status"]), (&json!(2), &json!("discard")));
+    let undone = client.call("undo_or_restore", json!({ "run": 3 }));
+    assert_eq!((&undone["run"], &undone["undone"]["status"]), (&json!(3), &json!("discard")));
     assert_eq!(lab.read("kernel.cu"), "// slower\n");
     let restored = client.call("undo_or_restore", json!({ "restore": "HEAD" }));
     assert_eq!((&restored["changed"], lab.read("kernel.cu").as_str()), (&json!(true), "// faster\n"));

@@ -195,7 +195,7 @@ fn many_calls_at_once_are_all_answered() {
     assert!(done >= 16, "{done}");
     // Judgements wait for one another; each has its own run, and nothing is judged in parallel.
     lab.write("kernel.cu", "// one\n");
-    let calls: Vec<u64> = (0..4).map(|_| wire.tool("judge", json!({}))).collect();
+    let calls: Vec<u64> = (0..4).map(|_| wire.tool("judge", json!({ "unless_known": false }))).collect();
     let mut runs: Vec<Value> =
         calls.into_iter().map(|id| wire.answer(id)["result"]["structuredContent"]["run"].clone()).collect();
     runs.sort_by_key(Value::as_u64);

@@ -8,7 +8,7 @@ use lab_core::run::Reason;
 use lab_core::run::record::Record;
 use lab_core::run::verdict::Outcome;
 use lab_core::runner::spec::RunSpec;
-use lab_core::runner::standby::Standby;
+use lab_core::runner::standby::{Owner, Standby};
 use lab_core::runner::{RunEvent, Runner};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use std::path::PathBuf;
@@ -209,9 +209,14 @@ fn an_external_harness_is_never_started_ahead() {
     lab.harness("echo started >> started");
     let project = Project::open(&lab.repo, None).unwrap();
     assert!(
-        Standby::start(&project, &RunSpec::new(Reason::Saved), &inputs::read(&project).unwrap())
-            .unwrap()
-            .is_none()
+        Standby::start(
+            &project,
+            &RunSpec::new(Reason::Saved),
+            &inputs::read(&project).unwrap(),
+            Owner::Screen
+        )
+        .unwrap()
+        .is_none()
     );
     assert!(!lab.path("started").exists());
 }

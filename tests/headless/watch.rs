@@ -165,3 +165,25 @@ fn what_others_do_in_git_and_with_the_lab_is_heard() {
     lab.write(".lab/runs/1/record.json", "{}");
     story.hears_of_the_repository();
 }
+
+#[test]
+fn a_loop_is_heard_when_it_runs_already_when_it_writes_and_when_it_has_ended() {
+    let mut held = None;
+    let story = Story::prepared(|lab| {
+        let project = Project::open(&lab.repo, None).unwrap();
+        let folder = format!(".lab/auto/{}", project.kernel_key());
+        fs::create_dir_all(lab.path(&folder)).unwrap();
+        lab.write(&format!("{folder}/state.json"), "{}");
+        let lock = fs::File::create(lab.path(&format!("{folder}/lock"))).unwrap();
+        lock.lock().unwrap();
+        held = Some((lock, folder));
+    });
+    let (lock, folder) = held.unwrap();
+    assert_eq!(story.next(), WatchEvent::LoopChanged { running: true });
+    for name in ["state.json", "request", "end-turn", "command.log"] {
+        story.lab.write(&format!("{folder}/{name}"), format!("{name} has changed"));
+        assert_eq!(story.next(), WatchEvent::LoopChanged { running: true }, "{name}");
+    }
+    lock.unlock().unwrap();
+    assert_eq!(story.next(), WatchEvent::LoopChanged { running: false });
+}

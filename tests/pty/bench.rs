@@ -12,7 +12,7 @@ use portable_pty::CommandBuilder;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -57,6 +57,19 @@ esac
 echo "stage: done"
 "#;
 
+const LOOP_HARNESS: &str = r#"
+echo "device: test bench"
+last=$(tail -n 1 kernel.cu)
+echo "$last" >> ../judged
+case "$last" in *waits*) while ! [ -e ../judge ]; do sleep 0.01; done ;; esac
+echo "h0_max_diff: 1e-6 limit=1e-5"
+echo "throughput_sps: 1000"
+echo "kernel_us: 1000"
+echo "speed_ratio: 0.95 low=0.948 high=0.952 quads=3"
+echo "speed: slower"
+echo "correctness: pass"
+"#;
+
 pub struct Bench {
     pub folder: TempDir,
 }
@@ -82,6 +95,25 @@ impl Bench {
             fs::write(repo.join("harness.sh"), HARNESS).unwrap();
             fs::write(repo.join("lab.toml"), "harness = \"sh harness.sh\"\n").unwrap();
         })
+    }
+
+    /// A kernel whose harness says on what it ran, once it has, and that each other kernel is slower; it waits for the file
+    /// `judge` beside the repository where the kernel says so. It is trusted.
+    pub fn looping() -> Self {
+        let bench = Self::with(|repo| {
+            fs::write(repo.join("kernel.cu"), "// the first\n").unwrap();
+            fs::write(repo.join("harness.sh"), LOOP_HARNESS).unwrap();
+            fs::write(repo.join("lab.toml"), "harness = \"sh harness.sh\"\n").unwrap();
+        });
+        bench.lab(&["trust"]);
+        bench
+    }
+
+    /// `lab ARGS` in the background.
+    pub fn start_lab(&self, args: &[&str]) -> Child {
+        let mut command = self.command(env!("CARGO_BIN_EXE_lab"), args);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().unwrap()
     }
 
     /// A kernel of 61 lines, which all go well; its harness is trusted.

@@ -9,6 +9,7 @@ mod commands;
 mod flows;
 mod hands;
 mod kernels;
+mod loops;
 mod results;
 mod rmsnorm;
 mod source;

@@ -263,7 +263,7 @@ fn a_refusal_of_what_was_decided_by_rule_opens_no_dialog() {
 #[test]
 fn the_verdict_of_an_earlier_screen_is_not_decided_by_rule() {
     let mut world = world();
-    world.model.setup.auto = true;
+    world.model.setup.auto.decide = true;
     world.tell("reopen");
     assert!(world.model.decision.auto);
     assert_eq!(world.history.len(), 8);

@@ -33,10 +33,10 @@ fn every_view_keeps_its_key_on_a_narrow_screen() {
     world.tell("open; say device: NVIDIA H200").tell(PASS).tell("press 3");
     for (width, height) in [(118, 45), (110, 40), (100, 30), (80, 24), (60, 16), (46, 16)] {
         let screen = world.screen(width, height);
-        let shown = screen.lines().any(|line| line.contains("1 2 ▸3 Results 4 5"));
+        let shown = screen.lines().any(|line| line.contains("1 2 ▸3 Results 4 5 7"));
         assert!(shown, "{width}×{height}\n{screen}");
     }
-    assert!(world.screen(160, 45).contains("1 Bench  2 Source ▸3 Results  4 Git  5 Device"));
+    assert!(world.screen(160, 45).contains("1 Bench  2 Source ▸3 Results  4 Git  5 Device  7 Loop"));
     assert!(world.screen(40, 16).contains("1 2 ▸3"), "{}", world.screen(40, 16));
     // A click on a key shows its view, also on a small screen.
     let screen = world.screen(80, 24);

@@ -168,8 +168,8 @@ fn a_click_shows_a_view_and_does_what_a_hint_says() {
         let (x, y) = place(world, text);
         world.tell(&format!("click {x} {y}"));
     };
-    for view in View::ALL {
-        click(&mut world, &format!("{} {}", view as usize + 1, view.name()));
+    for (key, view) in ["1", "2", "3", "4", "5", "7"].into_iter().zip(View::ALL) {
+        click(&mut world, &format!("{key} {}", view.name()));
         assert_eq!(world.model.panes.view, view);
     }
     click(&mut world, "1 Bench");

@@ -16,6 +16,7 @@ mod git;
 mod hands;
 mod keep_or_discard;
 mod looks;
+mod loops;
 mod peers;
 mod random;
 mod results;

@@ -14,7 +14,7 @@ fn keys() -> Vec<&'static str> {
     let table = TABLE.iter().flat_map(|binding| binding.keys).copied();
     // It ends nothing here, and all else would be told to a screen that is gone.
     let table = table.filter(|key| !["q", "ctrl-c", "ctrl-z"].contains(key));
-    table.chain(["backspace", "delete", "1", "2", "3", "4", "5"]).collect()
+    table.chain(["backspace", "delete", "1", "2", "3", "4", "5", "7"]).collect()
 }
 
 fn size() -> impl Strategy<Value = (u16, u16)> {

@@ -21,8 +21,15 @@ const SIZE_LIMIT: u64 = 1 << 20;
 
 /// Keys that say which kernel is judged, where, and when, but not how. The device is among them because records and ledgers
 /// name it, and `lab run --device` takes another one without a change of the file.
-const NOT_JUDGING: [&str; 6] =
-    ["kernel", "device", "project.kernels", "auto.decide", "watch.quiet_ms", "watch.ceiling_ms"];
+const NOT_JUDGING: [&str; 7] = [
+    "kernel",
+    "device",
+    "project.kernels",
+    "auto.decide",
+    "auto.keep_shorter",
+    "watch.quiet_ms",
+    "watch.ceiling_ms",
+];
 
 /// Which of two values of the objective is better.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,12 +83,14 @@ pub struct ProjectConfig {
     pub kernels: Vec<String>,
 }
 
-/// Decisions that the screen makes by itself.
+/// Decisions by rule.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AutoConfig {
     /// Whether the screen keeps and discards by the rule of `decide::auto`.
     pub decide: bool,
+    /// Whether the rule keeps a kernel that is as fast as the incumbent and has fewer tokens.
+    pub keep_shorter: bool,
 }
 
 /// How the built-in harness measures.

@@ -116,6 +116,16 @@ impl fmt::Debug for Source {
     }
 }
 
+/// A hash of a kernel's tokens, in hex: the same for kernels that differ only in comments and blanks.
+pub(crate) fn tokens_of(kernel: &[u8], language: Language) -> String {
+    tokens::hash(kernel, language)
+}
+
+/// How many tokens a kernel has. `None` where more than its tokens counts.
+pub(crate) fn token_count(kernel: &[u8], language: Language) -> Option<usize> {
+    tokens::count(kernel, language)
+}
+
 impl Inputs {
     /// Whether the kernel among them is this project's.
     pub fn is_of(&self, project: &Project) -> bool {

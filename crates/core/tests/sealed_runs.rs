@@ -173,7 +173,7 @@ fn a_mixed_check_leaves_a_faster_run_to_a_person() {
     );
     run(&bench, "// slower at a shape that is only drawn for the check\n");
     let record = bench.recorded(1);
-    assert_eq!(auto::decide(&record, Some("the incumbent's")), AutoDecision::Keep);
+    assert_eq!(auto::decide(&record, Some("the incumbent's"), false), AutoDecision::Keep);
     let worst = "1 of 3 workloads is slower, the worst n=2 by -4.9 % (-5.9 … -3.9)";
     let why = format!("the result on held-out inputs is mixed: {worst}");
     for _ in 0..2 {
@@ -185,7 +185,7 @@ fn a_mixed_check_leaves_a_faster_run_to_a_person() {
     assert_eq!(asked(&bench).len(), 1, "the check was passed, so it is not repeated");
     let record = bench.recorded(1);
     assert!(record.decision.is_none());
-    assert_eq!(auto::decide(&record, Some("the incumbent's")), AutoDecision::Leave(why));
+    assert_eq!(auto::decide(&record, Some("the incumbent's"), false), AutoDecision::Leave(why));
     // A person may keep it.
     let kept = keep(&bench).unwrap();
     assert!(kept.notes.contains(&format!("held-out check: {worst}")), "{:?}", kept.notes);

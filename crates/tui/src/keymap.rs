@@ -27,13 +27,14 @@ pub enum KeyScope {
 
 impl KeyScope {
     /// All scopes, in the order of the help page.
-    pub const ALL: [KeyScope; 8] = [
+    pub const ALL: [KeyScope; 9] = [
         KeyScope::Screen,
         KeyScope::In(View::Bench),
         KeyScope::In(View::Source),
         KeyScope::In(View::Results),
         KeyScope::In(View::Git),
         KeyScope::In(View::Device),
+        KeyScope::In(View::Loop),
         KeyScope::Input,
         KeyScope::Question,
     ];
@@ -57,6 +58,7 @@ impl KeyScope {
             KeyScope::In(View::Results) => "results",
             KeyScope::In(View::Git) => "git",
             KeyScope::In(View::Device) => "device",
+            KeyScope::In(View::Loop) => "loop",
             KeyScope::Input => "input",
             KeyScope::Question => "question",
         }
@@ -116,6 +118,7 @@ actions! {
     Screen Results "show-results" "Show the view Results: the table of experiments, and the details of one" ["3"] "";
     Screen Git "show-git" "Show the view Git: commits and what they changed" ["4"] "";
     Screen Device "show-device" "Show the view Device: the device's state over time, and the kernel as built" ["5"] "";
+    Screen Loop "show-loop" "Show the view Loop: what `lab auto` does, its edits and its verdicts" ["7"] "";
     Screen Pause "pause" "Pause watching: saves start no run; press again to resume" ["p"] "pause";
     Screen FocusNext "next-pane" "Focus the next pane" ["tab", "l", "right"] "focus";
     Screen FocusPrevious "previous-pane" "Focus the previous pane" ["shift-tab", "h", "left"] "";
@@ -175,6 +178,8 @@ actions! {
     In(Results) PreviousSection "previous-section" "Go to the previous section or change" ["["] "";
     In(Git) NextChange "next-change" "Go to the next file or change of the commit" ["]"] "";
     In(Git) PreviousChange "previous-change" "Go to the previous file or change of the commit" ["["] "";
+    In(Loop) PauseLoop "pause-loop" "Let the loop pause after this turn, or go on again" ["space"] "pause loop";
+    In(Loop) EndTurn "end-turn" "End this turn of the loop: its command, or the run that judges its kernel, ends at once" ["x"] "end turn";
     Input Accept "accept" "Confirm" ["enter"] "";
     Input Abandon "abandon" "Close the dialog and do nothing; typed text stays as a draft" ["esc", "ctrl-c"] "";
     Input PreviousChoice "previous-choice" "Select the previous item of a list, or the previous value of a trailer" ["up", "ctrl-p"] "";

@@ -9,7 +9,7 @@
 //! A screen without a terminal, for a test:
 //! ```
 //! use jiff::tz::TimeZone;
-//! use lab_core::{config::Goal, objective::Objective};
+//! use lab_core::{config::{AutoConfig, Goal}, objective::Objective};
 //! use lab_tui::effect::{Effect, Redraw};
 //! use lab_tui::{event::Event, geometry::FrameGeometry, model::Model, state::Setup, theme::Theme};
 //! use ratatui::crossterm::event::{KeyCode, KeyEvent};
@@ -22,7 +22,7 @@
 //!     objective: Objective::default(),
 //!     goal: Goal::Maximize,
 //!     external: None,
-//!     auto: false,
+//!     auto: AutoConfig::default(),
 //! };
 //! let mut model = Model::new(setup, Theme::plain(), TimeZone::UTC);
 //! let mut terminal = Terminal::new(TestBackend::new(80, 24))?;

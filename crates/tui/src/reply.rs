@@ -5,6 +5,7 @@ use crate::request::Preferences;
 use crate::source::{SourceVersion, SourceView};
 use crate::theme::Theme;
 use jiff::Timestamp;
+use lab_core::auto::{LoopView, Request};
 use lab_core::decide::{Decided, Described, Refusal, Restored, Undoable, Undone};
 use lab_core::history::History;
 use lab_core::history::details::{Compared, ExperimentDetails};
@@ -36,6 +37,8 @@ pub enum RepositoryReply {
     Trusted(Result<(), String>),
     /// The repository's kernels, sorted by name.
     Kernels(Vec<ListedKernel>),
+    /// The loop was asked for something.
+    LoopAsked(Request, Result<(), String>),
     /// lab.toml was read again.
     Project(Result<Arc<Project>, String>),
 }
@@ -47,6 +50,7 @@ pub enum ViewReply {
     Comparison(Box<Compared>),
     Source(Box<SourceView>),
     Graph(Result<GraphPage, String>),
+    Loop(Box<Result<LoopView, String>>),
     /// The details of the commit with this full id.
     Commit(String, Box<Result<CommitDetails, String>>),
 }

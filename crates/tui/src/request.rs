@@ -7,6 +7,7 @@ use crate::layout::Layout;
 use crate::settings::Settings;
 use crate::source::{SourceRequest, SourceVersion};
 use crate::theme::Theme;
+use lab_core::auto::Request;
 use lab_core::message::Message;
 use lab_core::project::trust::TrustRequest;
 use lab_core::run::RunId;
@@ -45,6 +46,8 @@ pub enum RepositoryRequest {
     Trust(Box<TrustRequest>),
     /// List the kernels of the repository.
     Kernels,
+    /// Ask the running loop of `lab auto` for this.
+    Loop(Request),
     /// lab.toml changed: open the project again.
     Reopen,
 }
@@ -63,6 +66,8 @@ pub enum ViewRequest {
     Graph,
     /// The commits that follow, of the same walk.
     MoreGraph,
+    /// The loop of `lab auto`, with these lines around the changes of its edit.
+    Loop(ContextLines),
     /// The details of a commit, by its full id.
     Commit(String, ContextLines),
 }

@@ -4,9 +4,10 @@ use super::finite;
 use super::peers::{PeerFigureReport, PeerReport};
 use lab_core::config::Goal;
 use lab_core::history::last_peers;
+use lab_core::message::{TrailerKey, last_value};
 use lab_core::objective::Objective;
 use lab_core::project::Project;
-use lab_core::run::record::Record;
+use lab_core::run::record::{Draft, Record};
 use lab_core::run::verdict::{Change, Figure, Outcome, Verdict};
 use lab_core::run::{Fingerprint, Reason, RunId};
 use lab_core::runner::follow::read_log;
@@ -69,10 +70,31 @@ pub struct RunReport {
     first_failure: Option<String>,
     diagnostics: Vec<Diagnostic>,
     caveats: Vec<String>,
+    /// What a command of `lab auto` said of the run, which the rule left to a person.
+    draft: Option<DraftReport>,
     started: String,
     seconds: Option<f64>,
     /// Bytes of the path that are not UTF-8 are replaced.
     log: String,
+}
+
+/// The message that a decision by rule would have had.
+#[derive(Serialize)]
+struct DraftReport {
+    description: String,
+    hypothesis: Option<String>,
+    lesson: Option<String>,
+}
+
+impl DraftReport {
+    fn of(draft: &Draft) -> DraftReport {
+        let value = |key| last_value(&draft.trailers, &key).map(str::to_owned);
+        DraftReport {
+            description: draft.description.clone(),
+            hypothesis: value(TrailerKey::Hypothesis),
+            lesson: value(TrailerKey::Lesson),
+        }
+    }
 }
 
 /// Which aggregate of how many workloads the objective is.
@@ -170,6 +192,7 @@ impl RunReport {
             first_failure: report.value("first_failure").map(str::to_owned),
             diagnostics: diagnostics(&records, start.id, verdict),
             caveats: verdict.caveats.clone(),
+            draft: record.draft.as_ref().map(DraftReport::of),
             started: start.started.to_string(),
             seconds: record.seconds,
             log: records.log_of(start.id, Some(verdict)).to_string_lossy().into_owned(),

@@ -39,6 +39,14 @@ impl Answer {
         self
     }
 
+    /// Says one more thing in the summary, and another thing to do next.
+    #[must_use]
+    pub fn said(self, also: &str, next: &str) -> Answer {
+        let summary = self.value.get("summary").and_then(Value::as_str).unwrap_or_default();
+        let summary = format!("{summary}; {also}");
+        self.with("summary", summary).with("next", next)
+    }
+
     /// Adds the keys of `rest`, which serializes to an object. They replace none.
     #[must_use]
     pub fn with_all(mut self, rest: impl Serialize) -> Answer {

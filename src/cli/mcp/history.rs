@@ -9,6 +9,7 @@ use crate::cli::json::experiment::ExperimentReport;
 use crate::cli::log;
 use anyhow::{Result, bail, ensure};
 use lab_core::history::Listing;
+use lab_core::history::lessons::{self, Idea};
 use lab_core::project::Project;
 use lab_core::repo::{self, Present, Repo, text_diff};
 use lab_core::run::RunId;
@@ -20,6 +21,9 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 const USUAL: usize = 20;
+
+/// Estimated tokens of the digest of lessons.
+const LESSON_TOKENS: usize = 2_000;
 
 /// Unchanged lines around each change of a diff.
 const AROUND: u32 = 3;
@@ -37,6 +41,9 @@ struct HistoryReport {
     experiments: Vec<ExperimentReport>,
     /// Experiments that are older than those listed.
     older: usize,
+    /// What the experiments brought and taught, by idea. `None` unless it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lessons: Option<Vec<Idea>>,
     problems: Vec<String>,
 }
 
@@ -90,10 +97,25 @@ pub fn history(project: &Project, arguments: &HistoryArguments) -> Result<Answer
             arguments.offset + experiments.len()
         ),
     };
+    let lessons = arguments.lessons.then(|| {
+        let newest_first = listing.experiments(&index).rev().filter(|e| e.is_about(&project.kernel_name));
+        let ideas = lessons::lessons(newest_first, &project.config.objective, project.config.goal);
+        let length = |idea: &Idea| serde_json::to_string(idea).unwrap_or_default();
+        lessons::fitting(ideas, LESSON_TOKENS, length).0
+    });
     let problems = listing.problems.iter().take(5).cloned().collect();
     let (head, kernel) = (status.head.label(), project.kernel_name.clone());
-    let report =
-        HistoryReport { head, kernel, undecided_run, counts, incumbent, experiments, older, problems };
+    let report = HistoryReport {
+        head,
+        kernel,
+        undecided_run,
+        counts,
+        incumbent,
+        experiments,
+        older,
+        lessons,
+        problems,
+    };
     Ok(Answer::new(&summary, &next, report))
 }
 

@@ -5,7 +5,7 @@ use super::history;
 use super::jobs::{Job, Jobs, Lane, Phase};
 use super::limits;
 use super::resources;
-use super::tools::{self, DecideArguments, JudgeArguments, MeasureArguments, WaitArguments};
+use super::tools::{self, DecideArguments, Judge, JudgeArguments, MeasureArguments, WaitArguments};
 use super::work::{self, Workplace};
 use lab_core::run::Reason;
 use lab_core::runner::spec::RunSpec;
@@ -134,7 +134,8 @@ impl Server {
     async fn judge(&self, arguments: Option<JsonObject>, context: &RequestContext<RoleServer>) -> Answer {
         let read = tools::read::<JudgeArguments>("judge", arguments).and_then(|arguments| {
             let spec = RunSpec { device: tools::device(arguments.device)?, ..RunSpec::new(Reason::Command) };
-            Ok((spec, arguments.max_s))
+            let unless_known = arguments.unless_known.unwrap_or(true);
+            Ok(Judge { spec, unless_known, max_s: arguments.max_s })
         });
         self.run("judge", read, context).await
     }
@@ -143,7 +144,7 @@ impl Server {
         let read = tools::read::<MeasureArguments>("measure", arguments).and_then(|arguments| {
             let device = tools::device(arguments.device)?;
             let spec = RunSpec { device, peers: !arguments.no_peers, ..RunSpec::new(Reason::Measure) };
-            Ok((spec, arguments.max_s))
+            Ok(Judge { spec, unless_known: false, max_s: arguments.max_s })
         });
         self.run("measure", read, context).await
     }
@@ -151,13 +152,20 @@ impl Server {
     async fn run(
         &self,
         tool: &'static str,
-        read: Result<(RunSpec, Option<u64>), String>,
+        read: Result<Judge, String>,
         context: &RequestContext<RoleServer>,
     ) -> Answer {
-        let max_s = read.as_ref().ok().and_then(|(_, max_s)| *max_s);
-        self.start(Lane::Runs, tool, max_s, context, read, |workplace, (spec, _), job| {
-            workplace.with(|project| work::judge(project, spec, job))
-        })
+        let max_s = read.as_ref().ok().and_then(|judge| judge.max_s);
+        self.start(
+            Lane::Runs,
+            tool,
+            max_s,
+            context,
+            read,
+            |workplace, Judge { spec, unless_known, .. }, job| {
+                workplace.with(|project| work::judge(project, spec, unless_known, job))
+            },
+        )
         .await
     }
 

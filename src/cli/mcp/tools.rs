@@ -2,6 +2,7 @@
 
 use super::limits::{ARGUMENT, LISTED};
 use lab_core::message::{self, Trailer};
+use lab_core::runner::spec::RunSpec;
 use lab_protocol::Target;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde::Deserialize;
@@ -16,6 +17,16 @@ pub const LONGEST_WAIT_S: u64 = 45;
 #[serde(deny_unknown_fields)]
 pub struct JudgeArguments {
     pub device: Option<String>,
+    /// `None` is true.
+    pub unless_known: Option<bool>,
+    pub max_s: Option<u64>,
+}
+
+/// What judge and measure ask for.
+#[derive(Debug)]
+pub struct Judge {
+    pub spec: RunSpec,
+    pub unless_known: bool,
     pub max_s: Option<u64>,
 }
 
@@ -57,6 +68,8 @@ pub struct HistoryArguments {
     #[serde(default)]
     pub offset: usize,
     pub status: Option<String>,
+    #[serde(default)]
+    pub lessons: bool,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -167,7 +180,11 @@ pub fn all() -> Vec<Tool> {
             "judge",
             "Build the kernel's present bytes, compare its results with the independent reference and its speed with the \
              incumbent's (the kernel in HEAD). Answers with the verdict. A kernel that fails is a result, not an error.",
-            json!({ "device": device_schema(), "max_s": max_s() }),
+            json!({
+                "device": device_schema(),
+                "unless_known": flag("Answer with the earlier verdict if the same kernel was judged before, comments and blanks aside [default: true]"),
+                "max_s": max_s(),
+            }),
             &[],
         )
         .annotate(writes()),
@@ -215,6 +232,7 @@ pub fn all() -> Vec<Tool> {
                 "limit": whole("How many to list [default: 20]", Some(LISTED as u64)),
                 "offset": whole("How many of the newest to skip", None),
                 "status": { "type": "string", "enum": ["keep", "discard", "crash", "rules"], "description": "List only these" },
+                "lessons": flag("Tell also by idea what the experiments brought and taught"),
             }),
             &[],
         )

@@ -16,6 +16,8 @@ use anyhow::Result;
 use lab_core::decide::auto::{self, AutoDecision};
 use lab_core::decide::{self, Refusal};
 use lab_core::history::names::resolve_name;
+use lab_core::history::{JudgedBefore, judged_before};
+use lab_core::inputs;
 use lab_core::message::Message;
 use lab_core::project::Project;
 use lab_core::repo::{self, Repo, short};
@@ -27,6 +29,7 @@ use lab_core::runner::held_out::RunContext;
 use lab_core::runner::spec::{RunSpec, own_program};
 use lab_core::runner::{Batch, RunEvent};
 use lab_core::store::RunIndex;
+use serde_json::json;
 use std::path::PathBuf;
 
 /// What the commands in an error mean to a client.
@@ -59,12 +62,16 @@ impl Workplace {
     }
 }
 
-/// Judges the present bytes as `spec` says.
-pub fn judge(project: &Project, spec: RunSpec, job: &Job) -> Result<Answer> {
+/// Judges the present bytes as `spec` says. With `unless_known`, a kernel that was judged before gets that verdict.
+pub fn judge(project: &Project, spec: RunSpec, unless_known: bool, job: &Job) -> Result<Answer> {
     let resumed = match decide::resume_decision(project) {
         Ok(resumed) => resumed.map(|(text, _)| text),
         Err(error) => Some(format!("{error:#}")),
     };
+    if let Some(answer) = unless_known.then(|| known(project, &spec)).flatten() {
+        let resumed = resumed.into_iter().collect::<Vec<_>>();
+        return Ok(if resumed.is_empty() { answer } else { answer.with("notes", resumed) });
+    }
     let spec = RunSpec { confinement: confinement::missing, ..spec };
     let is_measurement = spec.reason == lab_core::run::Reason::Measure;
     let mut index = RunIndex::new(project);
@@ -112,6 +119,28 @@ pub fn judged(project: &Project, index: &RunIndex, record: &Record, verdict: &Ve
     }
 }
 
+/// The verdict of an earlier run on the same kernel; `None` if there is none.
+fn known(project: &Project, spec: &RunSpec) -> Option<Answer> {
+    let present = inputs::read(project).ok()?;
+    let target = spec.device.unwrap_or(project.config.device).to_string();
+    let index = RunIndex::open(project);
+    let JudgedBefore { record, same_bytes } = judged_before(project, &index, &present, &target)?;
+    let verdict = record.verdict.as_ref()?;
+    let id = record.start.id;
+    let same = if same_bytes { "these bytes" } else { "the same kernel, comments and blanks aside" };
+    let known = format!("not judged again, because run {id} judged {same} against the incumbent of its time");
+    let answer = judged(project, &index, &record, verdict)
+        .with("known_as", json!({ "run": id, "same_bytes": same_bytes }));
+    let next = match (same_bytes, record.decision.is_some()) {
+        (true, false) => format!(
+            "{} To judge it again, call judge with \"unless_known\": false.",
+            next(project, &index, &record, verdict)
+        ),
+        _ => "Edit the kernel and call judge; \"unless_known\": false judges this one again.".to_owned(),
+    };
+    Some(answer.said(&known, &next))
+}
+
 /// What a client can do after a verdict.
 fn next(project: &Project, index: &RunIndex, record: &Record, verdict: &Verdict) -> String {
     let id = record.start.id;
@@ -139,8 +168,13 @@ fn next(project: &Project, index: &RunIndex, record: &Record, verdict: &Verdict)
                         take the change back."
                     .to_owned();
             }
-            let incumbent = repo::incumbent(&repo, project).unwrap_or_default();
-            match auto::decide(record, incumbent.as_deref()) {
+            let (incumbent, at_same) = rule_facts(&repo, project).unwrap_or_default();
+            match auto::decide(record, incumbent.as_deref(), at_same) {
+                AutoDecision::Keep if at_same => {
+                    format!(
+                        "The rule keeps it, because it is faster, or as fast and shorter: call keep with run {id}."
+                    )
+                }
                 AutoDecision::Keep => format!("It is correct and faster: call keep with run {id}."),
                 AutoDecision::Discard => {
                     format!("It is not faster: call discard with run {id}, or keep it for another reason.")
@@ -151,6 +185,13 @@ fn next(project: &Project, index: &RunIndex, record: &Record, verdict: &Verdict)
             }
         }
     }
+}
+
+/// The blob of the incumbent, and whether the rule keeps the present kernel if it is as fast.
+fn rule_facts(repo: &Repo, project: &Project) -> Result<(Option<String>, bool)> {
+    let at_same =
+        inputs::read(project).is_ok_and(|present| decide::keeps_at_same(repo, project, present.kernel()));
+    Ok((repo::incumbent(repo, project)?, at_same))
 }
 
 /// Remembers the last line that is not for drawing.

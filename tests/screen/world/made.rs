@@ -1,6 +1,7 @@
 //! What stories need and nobody measured: commits, rows, verdicts, records, the user's things.
 
 use jiff::Timestamp;
+use lab_core::auto::{LoopView, OnDisk};
 use lab_core::repo::LogEntry;
 use lab_core::run::experiment::{Experiment, Row, Status as Word};
 use lab_core::run::peers::MeasuredPeer;
@@ -113,4 +114,23 @@ pub fn in_turns(ratio: f64) -> Change {
         Speed::Same
     };
     Change { ratio, spread: Some(0.003), interval: Some((low, high)), speed: Some(speed) }
+}
+
+/// A kernel on which no loop has worked.
+pub fn no_loop() -> LoopView {
+    LoopView {
+        at: noon(),
+        running: false,
+        state: None,
+        asked: None,
+        ends_turn: false,
+        on_disk: OnDisk::Incumbent,
+        edit: Ok(String::new()),
+        output: Vec::new(),
+        incumbent: None,
+        runs: Vec::new(),
+        device: None,
+        branch: Some("main".into()),
+        kernel_option: String::new(),
+    }
 }

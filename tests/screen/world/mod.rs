@@ -7,7 +7,8 @@ mod repository;
 mod session;
 
 use jiff::tz::TimeZone;
-use lab_core::config::Goal;
+use lab_core::auto::LoopView;
+use lab_core::config::{AutoConfig, Goal};
 use lab_core::inputs::Inputs;
 use lab_core::repo::LogEntry;
 use lab_core::rules::Rules;
@@ -32,7 +33,7 @@ use lab_tui::reply::{HighlightReply, RepositoryReply, SettingsReply};
 use lab_tui::request::{HighlightRequest, RepositoryRequest, SettingsRequest};
 use lab_tui::state::Setup;
 use lab_tui::theme::Theme;
-use made::{commit, preferences, record, themes, void};
+use made::{commit, no_loop, preferences, record, themes, void};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
@@ -98,6 +99,8 @@ pub struct World {
     pub benches: Vec<lab_core::bench::BenchDigest>,
     /// What was timed last beside the problem's peers.
     pub peers: Option<lab_core::history::last_peers::LastPeers>,
+    /// The loop of `lab auto`, as it is read.
+    pub loops: Result<LoopView, String>,
     /// Why kernel.cu cannot be read.
     pub unreadable: Option<String>,
     /// How the rules on disk compare with HEAD's, and the sealed runs that a keep has to pass.
@@ -114,7 +117,7 @@ impl World {
             objective: "throughput_sps".into(),
             goal: Goal::Maximize,
             external: None,
-            auto: false,
+            auto: AutoConfig::default(),
         };
         World {
             model: Model::new(setup, Theme::plain(), TimeZone::UTC),
@@ -147,6 +150,7 @@ impl World {
             long_diffs: false,
             benches: Vec::new(),
             peers: None,
+            loops: Ok(no_loop()),
             unreadable: None,
             keep_needs: (Rules::default(), 1),
             problems: Vec::new(),
@@ -263,6 +267,11 @@ impl World {
                 self.answers.push_back(decided);
             }
             "page" => self.tell_page(),
+            // Something of it changed.
+            "loop" => {
+                let running = self.loops.as_ref().is_ok_and(|view| view.running);
+                self.send(Event::Watch(WatchEvent::LoopChanged { running }));
+            }
             "wait" => {
                 self.now += Duration::from_millis(rest.parse().unwrap());
                 self.send(Event::Tick);
@@ -352,6 +361,10 @@ impl World {
             RepositoryRequest::Kernels => {
                 let all = self.kernels();
                 self.answers.push_back(Event::Repository(RepositoryReply::Kernels(all)));
+            }
+            RepositoryRequest::Loop(asked) => {
+                self.asked.push(format!("{request:?}"));
+                self.answers.push_back(Event::Repository(RepositoryReply::LoopAsked(asked, Ok(()))));
             }
             RepositoryRequest::Reopen => self.asked.push(format!("{request:?}")),
         }

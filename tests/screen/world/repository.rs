@@ -85,6 +85,9 @@ impl World {
             }
             ViewRequest::MoreGraph if self.awaits_pages => {}
             ViewRequest::MoreGraph => self.tell_page(),
+            ViewRequest::Loop(_) => {
+                self.answers.push_back(Event::View(ViewReply::Loop(Box::new(self.loops.clone()))));
+            }
             ViewRequest::Commit(id, _) if self.gone.as_ref() == Some(&id) => {
                 self.answers.push_back(Event::View(ViewReply::Commit(
                     id,

@@ -2,6 +2,7 @@
 //! the records, and is not judged again.
 
 use super::files::Files;
+use super::ready::Ready;
 use super::state::{Candidate, LastTurn, TurnOutcome};
 use crate::decide::{self, Ruling};
 use crate::history::{JudgedBefore, judged_before};
@@ -12,7 +13,7 @@ use crate::run::RunId;
 use crate::run::experiment::Status;
 use crate::run::record::Record;
 use crate::run::verdict::Outcome;
-use crate::runner::execute::{NotRun, execute};
+use crate::runner::execute::{NotRun, execute_by};
 use crate::runner::held_out::RunContext;
 use crate::runner::process::Control;
 use crate::runner::spec::{RunSpec, own_program};
@@ -22,6 +23,8 @@ use anyhow::{Context, Result};
 /// What came of a candidate.
 pub(super) enum Came {
     Ended(LastTurn),
+    /// The rule decided, and the decision failed or was refused: the same may succeed the next time.
+    Undecided(LastTurn),
     /// The loop was ended before the candidate was decided.
     Stopped,
     /// The kernel could not be judged, and it is not to blame.
@@ -35,12 +38,13 @@ pub(super) struct Judging<'a> {
     pub project: &'a Project,
     pub files: &'a Files,
     pub spec: &'a RunSpec,
+    pub ready: &'a mut Ready,
     pub control: &'a Control,
 }
 
 impl Judging<'_> {
     /// Takes the candidate to its end. Does nothing twice.
-    pub fn finish(&self, index: &mut RunIndex, candidate: &Candidate) -> Result<Came> {
+    pub fn finish(&mut self, index: &mut RunIndex, candidate: &Candidate) -> Result<Came> {
         let project = self.project;
         let mut told = candidate.told.clone();
         let Some(bytes) = self.files.candidate(&candidate.hash) else {
@@ -56,7 +60,14 @@ impl Judging<'_> {
         let own =
             index.newest_of_blob(&blob).find(|run| run.id > candidate.after && judged(run)).map(|run| run.id);
         let record = match own {
-            Some(id) => index.store().read(id)?,
+            Some(id) => {
+                let record = index.store().read(id)?;
+                // Only bytes on disk can be kept.
+                if record.decision.is_none() && !self.put(&repo, &bytes, candidate.told.turn)? {
+                    return Ok(Came::Person);
+                }
+                record
+            }
             None => {
                 if repo::incumbent(&repo, project)?.as_deref() == Some(&blob) {
                     let why = "the kernel is the incumbent's";
@@ -69,7 +80,8 @@ impl Judging<'_> {
                     told.run = Some(known.record.start.id);
                     return Ok(Came::Ended(told.ended(TurnOutcome::Known, in_words(&known))));
                 }
-                match execute(project, self.spec, index, self.control, |_| {}) {
+                let (spec, standby) = (self.ready.spec(self.spec), self.ready.take());
+                match execute_by(standby, project, &spec, index, self.control, |_| {}) {
                     Ok(record) => record,
                     Err(NotRun::Kernel(why)) => {
                         return Ok(Came::Ended(told.ended(TurnOutcome::Failed, why.to_string())));
@@ -112,10 +124,10 @@ impl Judging<'_> {
             Outcome::NotJudged => return Ok(Came::Trouble(verdict.why.clone())),
             Outcome::Void => return Ok(Came::Trouble(format!("run {}: {}", record.start.id, verdict.why))),
             Outcome::Crash => {
-                return Ok(Came::Ended(match decide::discard(project, index, run, &message, false) {
-                    Ok(decided) => told.ended(outcome(decided.status), verdict.why.clone()),
-                    Err(refusal) => told.ended(TurnOutcome::Left, refusal.to_string()),
-                }));
+                return Ok(match decide::discard(project, index, run, &message, false) {
+                    Ok(decided) => Came::Ended(told.ended(outcome(decided.status), verdict.why.clone())),
+                    Err(refusal) => Came::Undecided(told.ended(TurnOutcome::Left, refusal.to_string())),
+                });
             }
             Outcome::Pass | Outcome::Fail => {}
         }
@@ -126,7 +138,8 @@ impl Judging<'_> {
         Ok(match ruling {
             _ if self.control.is_ended() && !matches!(ruling, Ruling::Decided(_)) => Came::Stopped,
             Ruling::Decided(decided) => Came::Ended(told.ended(outcome(decided.status), verdict.why.clone())),
-            Ruling::Left(why) | Ruling::Failed(why) => Came::Ended(told.ended(TurnOutcome::Left, why)),
+            Ruling::Left(why) => Came::Ended(told.ended(TurnOutcome::Left, why)),
+            Ruling::Failed(why) => Came::Undecided(told.ended(TurnOutcome::Left, why)),
         })
     }
 

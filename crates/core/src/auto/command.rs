@@ -22,8 +22,17 @@ use std::time::{Duration, Instant};
 /// Most bytes of output. A command that prints more is ended; head and tail are kept.
 const OUTPUT_LIMIT: u64 = 16 << 20;
 
+/// Why a turn came to nothing that a person ended.
+pub(super) const TURN_ENDED: &str = "a person ended the turn";
+
 /// Lines of the output's end that the state holds.
 const OUTPUT_LINES: usize = 20;
+
+/// Most bytes of files other than the kernel that are kept in git of one turn; of all turns together; and of a turn when that is
+/// spent.
+const KEPT_OF_A_TURN: u64 = 64 << 20;
+const KEPT_IN_ALL: u64 = 1 << 30;
+const KEPT_AT_LEAST: u64 = 16 << 10;
 
 /// What one run of the command is given.
 pub(super) struct Edit<'a> {
@@ -39,7 +48,10 @@ pub(super) struct Edit<'a> {
     pub from: Option<&'a [u8]>,
     /// The content of `LAB_AUTO_STATE`.
     pub state: &'a [u8],
+    /// Ends the command.
     pub control: &'a Control,
+    /// Ends the loop.
+    pub whole: &'a Control,
 }
 
 /// What the command left.
@@ -55,8 +67,8 @@ pub(super) enum Edited {
         /// What the turn cost all the same.
         cost: f64,
     },
-    /// The loop is to end.
-    Stopped,
+    /// The loop is to end. What the command had done by then is kept in git, and told.
+    Stopped(LastTurn),
 }
 
 impl Edit<'_> {
@@ -65,7 +77,9 @@ impl Edit<'_> {
         let started = Instant::now();
         let user = Root::new(&self.files.user);
         let repo = Repo::open(self.project)?;
-        let tree = AgentTree::create(&repo, self.project, &self.files.user.join("tree"), self.from)?;
+        keep_half_done(self.project, self.files)?;
+        let tree =
+            AgentTree::create(&repo, self.project, &self.files.user.join("tree"), self.turn, self.from)?;
         let before = tree.read_kernel().context("cannot read the kernel in the work tree of the command")?;
         let [state, answer] = ["state.json", "answer.json"].map(|name| self.files.user.join(name));
         user.replace(&state, self.state).with_context(|| format!("cannot write {}", state.display()))?;
@@ -77,12 +91,16 @@ impl Edit<'_> {
         }
         let (log, log_path) = self.files.log()?;
         let ending = self.follow(self.command(&tree, &state, &answer), log)?;
-        if self.control.is_ended() {
-            return Ok(Edited::Stopped);
-        }
         let mut told = LastTurn::begun(self.turn);
         told.command = in_words(ending, self.limit);
         told.seconds = started.elapsed().as_secs_f64();
+        if self.whole.is_ended() {
+            keep_others(&tree, &repo, self.files, &mut told, true)?;
+            end_turn(self.files)?;
+            return Ok(Edited::Stopped(
+                told.ended(TurnOutcome::Failed, "the loop was ended while the command edited"),
+            ));
+        }
         let lines = self.project.files().open(&log_path, lab_system::root::Access::Read);
         let lines = lines.and_then(|file| read_log(file, OUTPUT_LINES)).unwrap_or_default();
         told.output = lines.into_iter().map(|line| line.text).collect();
@@ -98,10 +116,14 @@ impl Edit<'_> {
             Ending::Exited(0) => {
                 tree.read_kernel().map_err(|error| format!("its kernel is not taken: {error}"))
             }
+            Ending::Superseded => Err(told.command.clone()),
             _ => Err(format!("the command failed: {}", told.command)),
         };
         // The kernel of a command that failed is not judged, and it is not lost.
-        told.ignore(tree.keep_others(&repo, self.turn, kernel.is_err())?);
+        keep_others(&tree, &repo, self.files, &mut told, kernel.is_err())?;
+        if kernel.as_ref().map_or(true, |bytes| *bytes == before) {
+            end_turn(self.files)?;
+        }
         let cost = said.cost.unwrap_or(0.0);
         Ok(match kernel {
             Err(why) => Edited::Without { told: told.ended(TurnOutcome::Failed, why), cost },
@@ -140,6 +162,43 @@ impl Edit<'_> {
     }
 }
 
+/// Keeps in git what a command had done in a turn that did not end: the loop was killed, or its files could not be written. `None`
+/// if every turn ended, or the command had changed nothing.
+pub(super) fn keep_half_done(project: &Project, files: &Files) -> Result<Option<LastTurn>> {
+    let repo = Repo::open(project)?;
+    let Some((tree, turn)) = AgentTree::find(&repo, project, &files.user.join("tree"))? else {
+        return Ok(None);
+    };
+    let mut told = LastTurn::begun(turn);
+    keep_others(&tree, &repo, files, &mut told, true)?;
+    end_turn(files)?;
+    let why = "the loop was ended while the command edited";
+    Ok(told.ignored_ref.is_some().then(|| told.ended(TurnOutcome::Failed, why)))
+}
+
+/// Notes that nothing of the work tree is needed any more. Call it once the command's kernel is stored elsewhere.
+pub(super) fn end_turn(files: &Files) -> Result<()> {
+    AgentTree::forget(&files.user.join("tree")).context("cannot end the turn of the command")
+}
+
+/// Keeps in git what the command changed besides the kernel, within what the loop may keep.
+fn keep_others(
+    tree: &AgentTree,
+    repo: &Repo,
+    files: &Files,
+    told: &mut LastTurn,
+    with_kernel: bool,
+) -> Result<()> {
+    let kept = files.kept_bytes();
+    let most = KEPT_IN_ALL.saturating_sub(kept).clamp(KEPT_AT_LEAST, KEPT_OF_A_TURN);
+    let others = tree.keep_others(repo, told.turn, with_kernel, most)?;
+    if others.bytes > 0 {
+        files.write_kept_bytes(kept.saturating_add(others.bytes))?;
+    }
+    told.ignore(others);
+    Ok(())
+}
+
 fn in_words(ending: Ending, limit: Duration) -> String {
     match ending {
         Ending::Exited(126) => "exit code 126: it cannot be executed".to_owned(),
@@ -148,7 +207,8 @@ fn in_words(ending: Ending, limit: Duration) -> String {
         Ending::Signalled(number) => format!("it was ended by {}", signal::name(number)),
         Ending::TimedOut => format!("it was ended after {} s (--turn-limit)", limit.as_secs_f64()),
         Ending::Flooded => format!("it was ended: it printed more than {} MiB", OUTPUT_LIMIT >> 20),
-        Ending::Superseded => "it was ended with the loop".to_owned(),
+        // With the loop no turn is told.
+        Ending::Superseded => TURN_ENDED.to_owned(),
         Ending::NotStarted | Ending::Unknown => "nobody knows how it ended".to_owned(),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::state::State;
 use crate::disk::space;
+use crate::project::loop_claim::{self, STATE_LIMIT, folder};
 use crate::project::{Project, trust};
 use anyhow::{Context, Result, bail};
 use lab_system::file_lock::LockedFile;
@@ -10,9 +11,6 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// Most bytes of the state.
-const STATE_LIMIT: u64 = 4 << 20;
 
 /// How often a lock that is held is tried again, and after which wait.
 const ATTEMPTS: usize = 5;
@@ -61,7 +59,7 @@ impl Files {
             let process =
                 read_state(project).ok().flatten().map(|state| format!(" (process {})", state.process));
             bail!(
-                "a `lab auto` works on {} already{}: `lab auto{} status` shows it, `lab auto{} stop` ends it",
+                "a `lab auto` works on {} already{}: `lab auto status{}` shows it, `lab auto stop{}` ends it",
                 project.kernel_name,
                 process.unwrap_or_default(),
                 project.argument,
@@ -101,6 +99,18 @@ impl Files {
         Ok((file, path))
     }
 
+    /// Bytes of files other than the kernel that were kept of all turns.
+    pub fn kept_bytes(&self) -> u64 {
+        let text = self.root.read_text(&self.folder.join("kept_bytes"), 64);
+        text.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+    }
+
+    pub fn write_kept_bytes(&self, bytes: u64) -> Result<()> {
+        let path = self.folder.join("kept_bytes");
+        let written = self.root.replace(&path, bytes.to_string().as_bytes());
+        written.with_context(|| format!("cannot write {}", path.display()))
+    }
+
     /// Removes and returns what a person asked the loop for.
     pub fn take_request(&self) -> Option<String> {
         let path = self.folder.join("request");
@@ -114,14 +124,33 @@ impl Files {
         self.root.replace(&path, word.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
     }
 
-    /// Whether a loop holds the lock.
-    pub fn is_locked(&self) -> bool {
-        matches!(self.root.take_lock(&self.folder.join("lock"), Access::ReadWrite), Ok(None))
+    /// What a person asked the loop for, and the loop has not read yet.
+    pub fn waiting_request(&self) -> Option<String> {
+        self.root.read_text(&self.folder.join("request"), 64).ok()
     }
-}
 
-fn folder(project: &Project) -> PathBuf {
-    project.lab_dir.join("auto").join(project.kernel_key())
+    /// Asks for the end of this turn. The request is not about another turn.
+    pub fn write_end_of_turn(&self, turn: u64) -> Result<()> {
+        let path = self.folder.join("end-turn");
+        let text = turn.to_string();
+        self.root.replace(&path, text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    /// Whether a person asked for the end of this turn.
+    pub fn ends_turn(&self, turn: u64) -> bool {
+        let asked = self.root.read_text(&self.folder.join("end-turn"), 64);
+        asked.is_ok_and(|text| text.trim().parse() == Ok(turn))
+    }
+
+    /// The files whose changes a screen shows.
+    pub fn shown(&self) -> [PathBuf; 4] {
+        ["state.json", "request", "end-turn", "command.log"].map(|name| self.folder.join(name))
+    }
+
+    /// The kernel in the command's work tree.
+    pub fn edited(&self, project: &Project) -> PathBuf {
+        self.user.join("tree").join(&project.kernel_name)
+    }
 }
 
 /// Reads the state of a kernel's loop. `None` if there was none.
@@ -137,5 +166,5 @@ pub fn read_state(project: &Project) -> Result<Option<State>> {
 
 /// Whether a loop works on the kernel now.
 pub fn is_running(project: &Project) -> Result<bool> {
-    Ok(Files::of(project)?.is_locked())
+    Files::of(project).map(|_| loop_claim::is_running(project))
 }

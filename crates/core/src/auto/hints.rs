@@ -1,6 +1,8 @@
 //! What the command of a turn is told: the content of `LAB_AUTO_STATE`.
 
+use super::progress::{Best, Bounds, KeptPoint};
 use super::state::{Budget, Counts, LastTurn, State, VERSION};
+use crate::history::lessons::{self, Idea};
 use crate::project::Project;
 use crate::repo::{self, Repo};
 use crate::run::RunId;
@@ -28,10 +30,18 @@ struct Hints<'a> {
     last_turn: Option<&'a LastTurn>,
     /// The last turn's run, with the keys of `lab run --json`.
     last_run: Option<Value>,
+    /// The best kept experiment.
+    best: Option<&'a Best>,
+    /// The incumbent beside the floor and the estimate.
+    bounds: Option<&'a Bounds>,
     history: Vec<Past>,
+    /// What the experiments brought and taught, by idea, as `lab lessons` tells it.
+    lessons: Vec<Idea>,
     budget: &'a Budget,
     spent: &'a Counts,
     plateau: bool,
+    /// At a plateau: older kept kernels.
+    older_kept: &'a [KeptPoint],
     turn_limit_s: f64,
     rule: &'static str,
 }
@@ -42,6 +52,18 @@ struct Incumbent {
     commit: Option<String>,
     /// Its newest run, with the keys of `lab run --json`.
     run: Option<Value>,
+}
+
+/// Experiments that the digest of lessons looks at, the newest, and the tokens that it may take.
+const DIGESTED: usize = 1_000;
+const LESSON_TOKENS: usize = 1_500;
+
+/// The digest of lessons, cut to a number of tokens.
+fn digest(project: &Project, index: &RunIndex) -> Vec<Idea> {
+    let recorded = lessons::of_records(project, index).take(DIGESTED);
+    let ideas = lessons::lessons(recorded, &project.config.objective, project.config.goal);
+    let length = |idea: &Idea| serde_json::to_string_pretty(idea).unwrap_or_default();
+    lessons::fitting(ideas, LESSON_TOKENS, length).0
 }
 
 /// One experiment.
@@ -90,12 +112,16 @@ pub(super) fn of(project: &Project, index: &RunIndex, state: &State, told: &Told
         incumbent: Incumbent { commit: repo::head(&repo)?.commit, run: own.and_then(|run| read(run.id)) },
         last_turn: state.last_turn.as_ref(),
         last_run: state.last_turn.as_ref().and_then(|turn| read(turn.run?)),
+        best: state.best.as_ref(),
+        bounds: state.bounds.as_ref(),
+        lessons: digest(project, index),
         history: decided.filter_map(past).take(HISTORY).collect(),
         budget: &state.budget,
         spent: &state.counts,
         plateau: state.plateau,
+        older_kept: &state.older_kept,
         turn_limit_s: told.turn_limit_s,
-        rule: crate::decide::auto::RULE,
+        rule: crate::decide::auto::rule(&project.config.auto),
     };
     Ok(serde_json::to_vec_pretty(&hints)?)
 }

@@ -6,17 +6,34 @@
 //! that were taken are judged once, and a decision that was begun is completed.
 
 mod answer;
+mod begin;
 mod candidate;
 mod command;
+mod disk;
 mod files;
+mod from;
 mod hints;
+mod mutate;
+mod mutator;
+mod options;
 mod patches;
+mod progress;
+mod ready;
 mod requests;
+mod source_code;
 mod state;
 mod the_loop;
+mod turn;
+mod view;
+mod waits;
 
 pub use answer::Answer;
+pub use disk::{DiskUse, disk_use};
 pub use files::{is_running, read_state};
+pub use from::start_from;
+pub use options::{Auto, Editor, Ended, Options};
+pub use progress::{Best, Bounds, KeptPoint};
 pub use requests::{Request, request};
-pub use state::{Budget, Counts, LastTurn, Phase, State, TurnOutcome, VERSION};
-pub use the_loop::{Auto, Editor, Ended, Options, run};
+pub use state::{Budget, Counts, LastTurn, LeftRun, Phase, State, TurnOutcome, VERSION};
+pub use the_loop::run;
+pub use view::{LoopRun, LoopSnapshot, LoopView, OnDisk};

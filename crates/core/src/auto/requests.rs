@@ -1,15 +1,18 @@
-//! What a person asks a running loop for: pause, go on, stop.
+//! What a person asks a running loop for: pause, go on, stop, end the turn.
 
-use super::files::Files;
-use crate::project::Project;
+use super::files::{Files, read_state};
+use super::state::Phase;
+use crate::project::{Project, loop_claim};
 use anyhow::{Result, bail};
 
-/// What `lab auto pause`, `resume` and `stop` ask for. The loop reads it between two turns.
+/// What `lab auto pause`, `resume`, `stop` and `end-turn` ask for. The loop reads the first three between two turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
     Pause,
     Resume,
     Stop,
+    /// The command, or the run that judges its kernel, ends at once. Nothing of the turn is kept, and the loop goes on.
+    EndTurn,
 }
 
 impl Request {
@@ -18,7 +21,12 @@ impl Request {
             Request::Pause => "pause",
             Request::Resume => "resume",
             Request::Stop => "stop",
+            Request::EndTurn => "end-turn",
         }
+    }
+
+    fn verb(self) -> &'static str {
+        if self == Request::EndTurn { "end" } else { self.word() }
     }
 
     pub(super) fn parse(word: &str) -> Option<Request> {
@@ -26,11 +34,20 @@ impl Request {
     }
 }
 
-/// Asks the running loop of a kernel. A later request replaces one that was not read yet.
+/// Asks the running loop of a kernel. A later request replaces one that was not read yet; the end of a turn and the others do
+/// not replace each other.
 pub fn request(project: &Project, asked: Request) -> Result<()> {
     let files = Files::of(project)?;
-    if !files.is_locked() {
-        bail!("no `lab auto` works on {}: there is nothing to {}", project.kernel_name, asked.word());
+    if !loop_claim::is_running(project) {
+        bail!("no `lab auto` works on {}: there is nothing to {}", project.kernel_name, asked.verb());
     }
-    files.write_request(asked.word())
+    if asked != Request::EndTurn {
+        return files.write_request(asked.word());
+    }
+    match read_state(project)? {
+        Some(state) if matches!(state.phase, Phase::Editing | Phase::Judging) => {
+            files.write_end_of_turn(state.turn)
+        }
+        _ => bail!("no turn is in progress on {}: there is nothing to end", project.kernel_name),
+    }
 }

@@ -1,6 +1,7 @@
 //! The state of the loop: what `.lab/auto/KEY/state.json` holds, with one KEY for each kernel.
 
 use super::answer::Answer;
+use super::progress::{Best, Bounds, KeptPoint};
 use crate::repo::OtherChanges;
 use crate::run::RunId;
 use jiff::Timestamp;
@@ -51,6 +52,8 @@ pub struct Budget {
     pub experiments: Option<u64>,
     pub hours: Option<f64>,
     pub cost: Option<f64>,
+    /// Percent: the loop ends once the floor is so much of the incumbent's time.
+    pub until_floor: Option<f64>,
 }
 
 /// What was spent, and how the turns ended.
@@ -163,7 +166,34 @@ pub struct State {
     pub ended: Option<String>,
     /// Discards in a row reached `--plateau`.
     pub plateau: bool,
+    /// The best kept experiment. `None` before the first keep.
+    #[serde(default)]
+    pub best: Option<Best>,
+    /// The incumbent beside the floor and the estimate.
+    #[serde(default)]
+    pub bounds: Option<Bounds>,
+    /// At a plateau: kept kernels from which `--from COMMIT` starts, the newest first. Else empty.
+    #[serde(default)]
+    pub older_kept: Vec<KeptPoint>,
+    /// Runs up to this one are cleaned up: a long run.log of a discarded run is cut.
+    #[serde(default)]
+    pub cleaned: u64,
+    /// The last runs that were left to a person.
+    #[serde(default)]
+    pub left: Vec<LeftRun>,
 }
+
+/// A run that the rule left to a person.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LeftRun {
+    pub run: RunId,
+    pub description: String,
+    /// Why the rule left it.
+    pub why: String,
+}
+
+/// Most runs that the state names as left.
+const LEFT_RUNS: usize = 20;
 
 impl State {
     /// A loop that starts afresh after `turn` turns.
@@ -184,7 +214,20 @@ impl State {
             patch: None,
             ended: None,
             plateau: false,
+            best: None,
+            bounds: None,
+            older_kept: Vec::new(),
+            cleaned: 0,
+            left: Vec::new(),
         }
+    }
+
+    /// Notes a run that was left. The oldest of many are dropped.
+    pub(super) fn note_left(&mut self, left: LeftRun) {
+        self.left.retain(|known| known.run != left.run);
+        self.left.push(left);
+        let surplus = self.left.len().saturating_sub(LEFT_RUNS);
+        self.left.drain(..surplus);
     }
 
     /// Counts a turn that has ended, and remembers how.
@@ -216,12 +259,18 @@ impl State {
     /// Why the budget is spent; `None` while it is not.
     pub(super) fn spent(&self) -> Option<String> {
         let Counts { experiments, seconds, cost, .. } = &self.counts;
-        let Budget { experiments: most, hours, cost: most_cost, .. } = &self.budget;
+        let Budget { experiments: most, hours, cost: most_cost, until_floor } = &self.budget;
         if let Some(most) = most.filter(|most| experiments >= most) {
             return Some(format!("the budget of {most} experiments is spent"));
         }
         if let Some(hours) = hours.filter(|hours| *seconds >= hours * 3600.0) {
             return Some(format!("the budget of {hours} hours is spent"));
+        }
+        let floor = self.bounds.as_ref().map(|bounds| bounds.of_floor);
+        if let Some((percent, floor)) = until_floor.zip(floor).filter(|(percent, floor)| floor >= percent) {
+            return Some(format!(
+                "the floor is {floor:.1} % of the incumbent's time (--until-floor {percent})"
+            ));
         }
         most_cost
             .filter(|most| cost >= most)

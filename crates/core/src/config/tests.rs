@@ -35,7 +35,7 @@ fn the_keys_that_change_a_verdict_are_told_from_the_others() {
     let differences = |text: &str| {
         Config::parse(text, "lab.toml").expect("a lab.toml").judging_differences(&Config::default())
     };
-    let none = "kernel = \"a.cu\"\ndevice = \"cpu\"\n[auto]\ndecide = true\n[watch]\nquiet_ms = 9\nceiling_ms = 99\n\
+    let none = "kernel = \"a.cu\"\ndevice = \"cpu\"\n[auto]\ndecide = true\nkeep_shorter = true\n[watch]\nquiet_ms = 9\nceiling_ms = 99\n\
                 [project]\nkernels = [\"kernels/*\", \"!kernels/old\"]\n";
     assert_eq!(differences(none), [""; 0]);
     let all = "harness = \"x\"\npython = \"p\"\nobjective = \"gbps\"\ngoal = \"minimize\"\ntime_limit_s = 61\noutput_limit_mib = 65\n\
@@ -62,6 +62,7 @@ fn a_mistyped_key_gets_its_line_and_a_suggestion() {
             .contains("lab.toml:2:1: unknown key 'budget' (did you mean 'budget_ms'?)")
     );
     assert!(error("[auto]\ndecides = true\n").contains("(did you mean 'decide'?)"));
+    assert!(error("[auto]\nkeep_short = true\n").contains("(did you mean 'keep_shorter'?)"));
     assert!(error("zzzzzzzzzzzz = 1\n").contains("it is one of kernel, harness"));
 }
 

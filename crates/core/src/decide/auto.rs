@@ -1,13 +1,24 @@
 //! Decides a run by rule, if the user asked for that (`[auto] decide = true`, or `lab run --decide`). The rule decides only
 //! clear cases and leaves the rest to the user.
 
+use crate::config::AutoConfig;
 use crate::run::record::{HeldOut, Origin, Record};
 use crate::run::verdict::Outcome;
 use lab_protocol::report::Speed;
 
-/// The rule in one line, for the screen.
-pub const RULE: &str = "auto-decide: keeps what is correct and faster; discards what is slower, the same or wrong; leaves what does not \
-                        build, crashes, is correct but caveated, is mixed, is undecided or was not timed in turns with the incumbent";
+/// The rule in one line, for the screen and for the command of a loop.
+const RULE: &str = "auto-decide: keeps what is correct and faster; discards what is slower, the same or wrong; leaves what does not \
+                    build, crashes, is correct but caveated, is mixed, is undecided or was not timed in turns with the incumbent";
+
+/// The rule with `keep_shorter`.
+const RULE_KEEP_SHORTER: &str = "auto-decide: keeps what is correct and faster, or the same and shorter in tokens; discards what is slower, \
+                                 wrong, or the same and not shorter; leaves what does not build, crashes, is correct but caveated, is mixed, is \
+                                 undecided or was not timed in turns with the incumbent";
+
+/// The rule in one line, as lab.toml sets it.
+pub fn rule(config: &AutoConfig) -> &'static str {
+    if config.keep_shorter { RULE_KEEP_SHORTER } else { RULE }
+}
 
 /// The rule's decision about a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,8 +29,9 @@ pub enum AutoDecision {
     Leave(String),
 }
 
-/// Applies the rule. `incumbent` is the git blob id of the kernel in HEAD.
-pub fn decide(record: &Record, incumbent: Option<&str>) -> AutoDecision {
+/// Applies the rule. `incumbent` is the git blob id of the kernel in HEAD; `keeps_at_same` says that a kernel of the same speed
+/// is to be kept, because it is shorter ([`keeps_at_same`](super::keeps_at_same)).
+pub fn decide(record: &Record, incumbent: Option<&str>, keeps_at_same: bool) -> AutoDecision {
     let leave = |why: &str| AutoDecision::Leave(why.to_owned());
     if record.start.is_check() {
         return leave("a check judges nothing");
@@ -56,11 +68,12 @@ pub fn decide(record: &Record, incumbent: Option<&str>) -> AutoDecision {
     let in_turns = verdict.change.filter(|change| change.interval.is_some());
     match in_turns.and_then(|change| change.speed) {
         None => leave("it was not timed in turns with the incumbent"),
-        Some(Speed::Faster) => match record.held_out.as_ref().and_then(mixed_on_held_out) {
+        Some(Speed::Slower) => AutoDecision::Discard,
+        Some(Speed::Same) if !keeps_at_same => AutoDecision::Discard,
+        Some(Speed::Faster | Speed::Same) => match record.held_out.as_ref().and_then(mixed_on_held_out) {
             Some(why) => AutoDecision::Leave(why),
             None => AutoDecision::Keep,
         },
-        Some(Speed::Slower | Speed::Same) => AutoDecision::Discard,
         Some(Speed::Mixed) => {
             AutoDecision::Leave(format!("the result is mixed: {}", verdict.mixed().unwrap_or_default()))
         }
@@ -102,7 +115,13 @@ mod tests {
 
     #[track_caller]
     fn decides(record: &Record, wanted: &str) {
-        let decision = match decide(record, Some(HELD)) {
+        decides_of(record, false, wanted);
+    }
+
+    /// `keeps_at_same` as in [`decide`].
+    #[track_caller]
+    fn decides_of(record: &Record, keeps_at_same: bool, wanted: &str) {
+        let decision = match decide(record, Some(HELD), keeps_at_same) {
             AutoDecision::Keep => "keep".to_owned(),
             AutoDecision::Discard => "discard".to_owned(),
             AutoDecision::Leave(why) => why,
@@ -127,6 +146,19 @@ mod tests {
             &with(Speed::Faster, |v| (v.outcome, v.change, v.emulated) = (Outcome::Fail, None, true)),
             "discard",
         );
+    }
+
+    #[test]
+    fn what_is_the_same_and_shorter_is_kept_if_that_is_asked_for() {
+        decides_of(&with(Speed::Same, |_| {}), true, "keep");
+        decides_of(&with(Speed::Slower, |_| {}), true, "discard");
+        let caveated = with(Speed::Same, |v| v.caveats.push("heat".into()));
+        decides_of(&caveated, true, "the result is caveated: heat");
+        decides_of(&with(Speed::Same, |v| (v.outcome, v.change) = (Outcome::Fail, None)), true, "discard");
+        let undecided = "the verdict on speed is undecided: measure longer with `lab measure`";
+        decides_of(&with(Speed::Undecided, |_| {}), true, undecided);
+        let rule = |keep_shorter| rule(&AutoConfig { keep_shorter, ..AutoConfig::default() });
+        assert!(rule(true).contains("shorter in tokens") && !rule(false).contains("shorter"));
     }
 
     #[test]
@@ -162,6 +194,9 @@ mod tests {
         decides(&Record { origin: Origin::Unsigned, ..fast(|_| {}) }, "its record is foreign");
         decides(&Record { origin: Origin::Foreign, ..fast(|_| {}) }, "its record is foreign");
         decides(&Record { verdict: None, ..fast(|_| {}) }, "the run is still in progress");
-        assert_eq!(decide(&fast(|_| {}), None), AutoDecision::Leave("there is no incumbent yet".into()));
+        assert_eq!(
+            decide(&fast(|_| {}), None, false),
+            AutoDecision::Leave("there is no incumbent yet".into())
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! A decision by rule: `lab run --decide`, the screen with `[auto] decide`, and `lab auto` decide a run here.
 
 use super::auto::{self, AutoDecision};
-use super::{Decided, Refusal, discard, is_undecided, keep};
+use super::{Decided, Refusal, discard, is_undecided, judged_bytes, keep, keeps_at_same};
 use crate::history::tested;
 use crate::message::{Message, TrailerKey};
 use crate::project::Project;
@@ -32,7 +32,8 @@ pub fn by_rule(
 ) -> Ruling {
     let run = Some(record.start.id);
     let incumbent = repo::incumbent(repo, project).unwrap_or_default();
-    let decided = match auto::decide(record, incumbent.as_deref()) {
+    let at_same = judged_bytes(index.store(), record).is_ok_and(|bytes| keeps_at_same(repo, project, &bytes));
+    let decided = match auto::decide(record, incumbent.as_deref(), at_same) {
         AutoDecision::Keep => keep(project, index, run, message, asked),
         AutoDecision::Discard => discard(project, index, run, message, false),
         AutoDecision::Leave(why) => return Ruling::Left(why),

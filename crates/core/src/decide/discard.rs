@@ -1,6 +1,7 @@
 //! Discard: puts the incumbent's kernel back on disk. The attempt stays under `refs/lab/`.
 
 use super::carry_out::carry_out;
+use super::draft::with_draft;
 use super::finish::{decide, last_steps, new_decision};
 use super::intent::{Asked, Intent, What};
 use super::on_disk::{self, NOT_REPLACED, ON_DISK, save, saved_note};
@@ -54,6 +55,7 @@ pub fn discard(
         _ => Status::Discard,
     };
     let id = record.start.id;
+    let message = &with_draft(message, &record);
     record.decision = Some(new_decision(index, status, message));
     let full = |error| space::explain(error, NOT_REPLACED);
     let stored =

@@ -40,6 +40,22 @@ pub fn append_missing(project: &Project) -> Result<usize> {
     Ok(added)
 }
 
+/// Adds the rows that decisions owe, if the index knows of any: the disk was full when they were to be written. Call
+/// [`RunIndex::refresh`] first. Returns the number of rows.
+pub fn append_owed(project: &Project, index: &mut RunIndex) -> Result<usize> {
+    let is_any = index.newest_with(|keys| keys.is(Fact::OwesRow)).any(owes_row);
+    if !is_any {
+        return Ok(0);
+    }
+    let added = append_missing(project)?;
+    index.refresh();
+    Ok(added)
+}
+
+fn owes_row(run: &RunSummary) -> bool {
+    run.decision.as_ref().is_some_and(|decision| decision.row.is_some() && !decision.row_written)
+}
+
 /// The decision about a run, as it will be made. Its number is greater than that of every decision before, also if the
 /// records of some cannot be read.
 pub(super) fn new_decision(index: &RunIndex, status: Status, message: &Message) -> Decision {
@@ -93,10 +109,9 @@ pub(super) fn decide(
     let commit = carried.intent.commit.clone().unwrap_or_default();
     let mut all = carried.close(project, locked)?;
     all.extend(notes);
-    let owes = |b: &RunSummary| b.decision.as_ref().is_some_and(|d| d.row.is_some() && !d.row_written);
     index.catch_up();
     let mut owed =
-        index.newest_with(|keys| keys.is(Fact::OwesRow)).filter(|b| b.id != record.start.id && owes(b));
+        index.newest_with(|keys| keys.is(Fact::OwesRow)).filter(|b| b.id != record.start.id && owes_row(b));
     let owed = owed.find_map(|summary| locked.lock.store.read(summary.id).ok());
     all.extend(owed.map(|record| missing_row(project, &record)));
     let status = row.as_ref().map_or(Status::Discard, |row| row.status);

@@ -2,6 +2,7 @@
 //! rules.
 
 use super::auto;
+use super::draft::with_draft;
 use super::finish::{decide, last_steps, new_decision};
 use super::folder_programs;
 use super::intent::{Asked, Intent, What};
@@ -64,7 +65,7 @@ pub fn keep(
         return Err(Refusal::Left(why));
     }
     let rules = rule_files(inputs, &rules);
-    let message = &with_peers(with_sealed(message, &record), project, index, &record);
+    let message = &with_peers(with_sealed(&with_draft(message, &record), &record), project, index, &record);
     let text = message.render();
     let blob = &record.start.blob;
     let prepared = repo::prepare_kernel(&locked.repo, project, &bytes, blob, &rules, &text);

@@ -2,6 +2,7 @@
 
 use super::policy::{Candidate, Kept, LastDecision, LaterWork, Present, Snapshot};
 use super::refusals;
+use super::shorter::keeps_at_same;
 use crate::inputs::{Inputs, KernelError, Role};
 use crate::project::Project;
 use crate::repo::{self, Repo};
@@ -73,6 +74,7 @@ fn read_present(repo: &Repo, project: &Project, index: &RunIndex, inputs: &Input
         uncommitted_includes,
         outside: inputs.outside.clone(),
         rules: rules::compare(repo, project, inputs)?,
+        keeps_at_same: keeps_at_same(repo, project, inputs.kernel()),
         sealed_runs: if project.external() { 1 } else { refusals::sealed_runs(project, index, inputs) },
     })
 }

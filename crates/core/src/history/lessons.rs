@@ -3,10 +3,13 @@
 use crate::config::Goal;
 use crate::message::{TrailerKey, last_value};
 use crate::objective::Objective;
+use crate::project::Project;
 use crate::run::RunId;
 use crate::run::experiment::{Experiment, Status};
 use crate::run::verdict::Change;
+use crate::store::RunIndex;
 use lab_protocol::report::Measure;
+use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
@@ -21,7 +24,7 @@ const LESSON_LENGTH: usize = 400;
 const NAME_LENGTH: usize = 200;
 
 /// What an experiment came to against the incumbent of its time.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Brought {
     /// Above 1 the experiment was better; the ends are of the 95 % interval.
     pub ratio: Measure,
@@ -30,9 +33,10 @@ pub struct Brought {
 
 /// The experiments with the same hypothesis; of those without one, the experiments whose descriptions begin with the same
 /// words before a colon. Capitals and blanks make no difference.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Idea {
     /// The hypothesis or the words, of the newest experiment.
+    #[serde(rename = "idea")]
     pub name: String,
     pub is_hypothesis: bool,
     pub kept: usize,
@@ -76,6 +80,35 @@ pub fn lessons(
     // A stable sort: among equals the newest stays first.
     ideas.sort_by_key(|idea| Reverse((!idea.lessons.is_empty(), idea.kept > 0)));
     ideas
+}
+
+/// The experiments of a kernel whose records are here, the newest run first, without a look at results.tsv. Call
+/// [`RunIndex::refresh`] first.
+pub fn of_records<'i>(project: &'i Project, index: &'i RunIndex) -> impl Iterator<Item = Experiment> {
+    let decided = index.newest_of_kernel(&project.kernel_name, |_| true);
+    decided.filter_map(|run| {
+        let row = run.decision.as_ref()?.row.clone()?;
+        let is_emulated = run.verdict.is_some_and(|verdict| verdict.emulated);
+        Some(Experiment::new(row, Some(run.id), is_emulated, Some(run), index.kernel_names()))
+    })
+}
+
+/// The first items that fit into a number of tokens, and how many they take.
+pub fn fitting<T>(
+    items: impl IntoIterator<Item = T>,
+    tokens: usize,
+    text: impl Fn(&T) -> String,
+) -> (Vec<T>, usize) {
+    let (mut taken, mut used) = (Vec::new(), 0);
+    for item in items {
+        let more = estimated_tokens(&text(&item));
+        if used + more > tokens {
+            break;
+        }
+        used += more;
+        taken.push(item);
+    }
+    (taken, used)
 }
 
 fn name(experiment: &Experiment) -> (&str, bool) {

@@ -9,13 +9,9 @@ use lab_protocol::Language;
 /// Returns the hash, in hex.
 pub(super) fn hash(source: &[u8], language: Language) -> String {
     let mut hash = blake3::Hasher::new();
-    let mut tell = |token: &[u8]| {
+    let cut = cut(source, language, &mut |token: &[u8]| {
         hash.update(&(token.len() as u64).to_le_bytes()).update(token);
-    };
-    let cut = match language {
-        Language::Cuda => cuda::cut(source, &mut tell),
-        Language::Python => cut_python(source, &mut tell),
-    };
+    });
     match cut {
         Some(()) => hash.finalize(),
         None => {
@@ -25,6 +21,19 @@ pub(super) fn hash(source: &[u8], language: Language) -> String {
     }
     .to_hex()
     .to_string()
+}
+
+/// Returns the number of tokens. `None` where the source says more than its tokens.
+pub(super) fn count(source: &[u8], language: Language) -> Option<usize> {
+    let mut count = 0;
+    cut(source, language, &mut |_| count += 1).map(|()| count)
+}
+
+fn cut(source: &[u8], language: Language, tell: &mut dyn FnMut(&[u8])) -> Option<()> {
+    match language {
+        Language::Cuda => cuda::cut(source, tell),
+        Language::Python => cut_python(source, tell),
+    }
 }
 
 /// Names by which Python code can see its own source or line numbers.

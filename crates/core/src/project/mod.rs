@@ -3,6 +3,7 @@
 pub mod compile_paths;
 pub mod kernel_file;
 pub mod kernels;
+pub(crate) mod loop_claim;
 pub mod new_problem;
 pub mod python;
 mod python_request;

@@ -15,13 +15,13 @@ use git2::build::CheckoutBuilder;
 use git2::{FileMode, ObjectType, Oid, Repository, RepositoryInitOptions};
 use lab_system::root::Root;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Most bytes of other files than the kernel that are kept of one turn, and most files.
-const KEPT_BYTES: u64 = 64 << 20;
+/// Most files other than the kernel that are kept of one turn.
 const KEPT_FILES: usize = 10_000;
 
 /// Most commits of the command that are kept of one turn.
@@ -49,16 +49,25 @@ pub struct OtherChanges {
     pub lines: Vec<String>,
     /// The commit that holds them; `None` where there is nothing to keep.
     pub kept: Option<StoredCommit>,
+    /// Bytes of the files that it keeps besides the kernel.
+    pub bytes: u64,
 }
 
 impl AgentTree {
     /// Replaces the folder `path` by a work tree of HEAD, with `kernel` as the kernel's bytes; `None` takes the incumbent's.
-    pub fn create(repo: &Repo, project: &Project, path: &Path, kernel: Option<&[u8]>) -> Result<AgentTree> {
+    pub fn create(
+        repo: &Repo,
+        project: &Project,
+        path: &Path,
+        turn: u64,
+        kernel: Option<&[u8]>,
+    ) -> Result<AgentTree> {
         let what = || format!("cannot prepare the work tree {}", path.display());
         let head = head_commit(&repo.git)?.context("HEAD is on no commit")?;
         let base = head.id();
         let parent = Root::new(path.parent().unwrap_or(path));
         let root = Root::new(path);
+        AgentTree::forget(path).with_context(what)?;
         match parent.remove_dir_all(path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(error).with_context(what);
@@ -85,11 +94,47 @@ impl AgentTree {
         };
         let kernel = project.kernel_name.clone();
         root.replace(Path::new(&kernel), &bytes).with_context(what)?;
+        parent.replace(&note(path), format!("{base} {turn}").as_bytes()).with_context(what)?;
         let mut before = BTreeMap::new();
         walk(path, Path::new(""), &mut |file, found| {
             before.insert(file.to_owned(), stamp(found));
         });
         Ok(AgentTree { root, kernel, base, before })
+    }
+
+    /// The work tree of a turn that did not end in the folder `path`, with the turn; `None` if there is none. Its files count as changed where
+    /// their bytes differ from the commit that they were taken from.
+    pub fn find(repo: &Repo, project: &Project, path: &Path) -> Result<Option<(AgentTree, u64)>> {
+        let git = &repo.git;
+        let parent = Root::new(path.parent().unwrap_or(path));
+        let Ok(noted) = parent.read_text(&note(path), 64) else { return Ok(None) };
+        let Some((base, turn)) = noted.split_once(' ') else { return Ok(None) };
+        let base = Oid::from_str(base).and_then(|base| git.find_commit(base));
+        let (Ok(commit), Ok(turn)) = (base, turn.parse()) else { return Ok(None) };
+        if !path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            return Ok(None);
+        }
+        let mut before = BTreeMap::new();
+        commit.tree()?.walk(git2::TreeWalkMode::PreOrder, |folder, entry| {
+            let file =
+                Path::new(OsStr::from_bytes(folder.as_bytes())).join(OsStr::from_bytes(entry.name_bytes()));
+            if entry.kind() == Some(ObjectType::Blob) {
+                let found = path.join(&file).symlink_metadata().ok();
+                let same = found.filter(|found| is_as_in(repo, path, &file, found, entry.id()));
+                before.insert(file, same.as_ref().map_or((0, 0, 0, 0, 0), stamp));
+            }
+            git2::TreeWalkResult::Ok
+        })?;
+        let (root, kernel) = (Root::new(path), project.kernel_name.clone());
+        Ok(Some((AgentTree { root, kernel, base: commit.id(), before }, turn)))
+    }
+
+    /// Notes that the turn of the work tree in the folder `path` has ended: [`AgentTree::find`] does not find it any more.
+    pub fn forget(path: &Path) -> std::io::Result<()> {
+        match Root::new(path.parent().unwrap_or(path)).remove_file(&note(path)) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            removed => removed,
+        }
     }
 
     /// The folder.
@@ -108,20 +153,20 @@ impl AgentTree {
     }
 
     /// Keeps what the command changed besides the kernel under `refs/lab/auto/TURN`, and names it; with the kernel if that
-    /// is not taken.
-    pub fn keep_others(&self, repo: &Repo, turn: u64, with_kernel: bool) -> Result<OtherChanges> {
+    /// is not taken. Of the other files at most so many bytes are kept.
+    pub fn keep_others(&self, repo: &Repo, turn: u64, with_kernel: bool, most: u64) -> Result<OtherChanges> {
         let git = &repo.git;
         let is_taken = |file: &Path| !with_kernel && file == Path::new(&self.kernel);
         let mut found = OtherChanges::default();
         let mut files = Vec::new();
         let mut seen = BTreeSet::new();
-        let mut bytes = 0;
+        let mut room = most;
         walk(self.path(), Path::new(""), &mut |file, metadata| {
             seen.insert(file.to_owned());
             if is_taken(file) || self.before.get(file) == Some(&stamp(metadata)) {
                 return;
             }
-            match self.stored(git, file, metadata, &mut bytes, files.len()) {
+            match self.stored(git, file, metadata, &mut room, files.len()) {
                 Ok(kept) => {
                     found.lines.push(format!("changed {}", file.display()));
                     files.push(kept);
@@ -136,6 +181,7 @@ impl AgentTree {
             found.lines.push(format!("removed {}", gone.display()));
             files.extend(gone.to_str().map(|name| CommitFile::new(name, None, None, FileMode::Blob)));
         }
+        found.bytes = most - room;
         let base = git.find_commit(self.base)?;
         let own = self.own_commits(git, &mut found.lines);
         if found.lines.is_empty() {
@@ -164,7 +210,7 @@ impl AgentTree {
         git: &Repository,
         file: &Path,
         metadata: &Metadata,
-        total: &mut u64,
+        room: &mut u64,
         count: usize,
     ) -> Result<CommitFile, String> {
         let name = file.to_str().ok_or("its name is no UTF-8")?;
@@ -179,9 +225,12 @@ impl AgentTree {
             let executable = metadata.permissions().mode() & 0o100 != 0;
             (content, if executable { FileMode::BlobExecutable } else { FileMode::Blob })
         };
-        *total += content.len() as u64;
-        if *total > KEPT_BYTES {
-            return Err(format!("more than {KEPT_BYTES} bytes"));
+        // No byte of a kernel is left out.
+        if file != Path::new(&self.kernel) {
+            let bytes = content.len() as u64;
+            *room = room
+                .checked_sub(bytes)
+                .ok_or_else(|| format!("{bytes} bytes, and there is room for {room}"))?;
         }
         let blob = git.blob(&content).map_err(|error| error.message().to_owned())?;
         Ok(CommitFile::new(name, None, Some(blob), mode))
@@ -214,6 +263,23 @@ impl AgentTree {
         }
         Some(tip)
     }
+}
+
+/// Where commit and turn of a work tree are noted, beside it.
+fn note(path: &Path) -> PathBuf {
+    path.with_extension("base")
+}
+
+/// Whether a file of the tree `path` has the bytes of a blob, as they are in git or as git puts them on disk.
+fn is_as_in(repo: &Repo, path: &Path, file: &Path, found: &Metadata, blob: Oid) -> bool {
+    let bytes = if found.is_symlink() {
+        std::fs::read_link(path.join(file)).map(|target| target.as_os_str().as_bytes().to_vec())
+    } else {
+        Root::new(path).read(file, SIZE_LIMIT)
+    };
+    let Ok(bytes) = bytes else { return false };
+    let as_stored = || file.to_str().and_then(|name| super::filters::id(repo, name, &bytes).ok());
+    Oid::hash_object(ObjectType::Blob, &bytes).is_ok_and(|id| id == blob) || as_stored() == Some(blob)
 }
 
 /// Copies a commit or a tree with all that it names.

@@ -3,7 +3,7 @@
 use super::{Repo, head_commit};
 use crate::project::Project;
 use anyhow::{Context, Result, anyhow};
-use git2::Diff;
+use git2::{Delta, Diff, Patch};
 use std::path::Path;
 
 /// What a patch makes of the kernel in HEAD.
@@ -15,7 +15,8 @@ pub struct Patched {
     pub others: Vec<String>,
 }
 
-/// Applies a patch to HEAD's files and returns the kernel. The error says why the patch does not apply.
+/// Applies a patch to the kernel in HEAD. Its parts may lie on other lines than the patch says, as they do after a patch before it
+/// was kept. The error says why the patch does not apply.
 pub fn apply_patch(repo: &Repo, project: &Project, patch: &[u8]) -> Result<Patched> {
     let git = &repo.git;
     let head = head_commit(git)?.context("HEAD is on no commit")?;
@@ -27,9 +28,19 @@ pub fn apply_patch(repo: &Repo, project: &Project, patch: &[u8]) -> Result<Patch
     if own.is_empty() {
         return Err(anyhow!("it does not change {}", project.kernel_name));
     }
-    let index = git.apply_to_tree(&head.tree()?, &diff, None).map_err(plain)?;
-    let entry = index.get_path(kernel, 0).with_context(|| format!("it removes {}", project.kernel_name))?;
-    let kernel = git.find_blob(entry.id)?.content().to_vec();
+    let at = diff.deltas().position(|delta| delta.new_file().path() == Some(kernel)).unwrap_or_default();
+    let entry =
+        head.tree()?.get_path(kernel).with_context(|| format!("HEAD lacks {}", project.kernel_name))?;
+    let held = git.find_blob(entry.id())?;
+    if diff.get_delta(at).is_some_and(|delta| delta.status() == Delta::Deleted) {
+        return Err(anyhow!("it removes {}", project.kernel_name));
+    }
+    let own_part = Patch::from_diff(&diff, at).map_err(plain)?;
+    let own_part = own_part.context("it changes the kernel as a binary file")?.to_buf().map_err(plain)?;
+    let hunks = diffy::Patch::from_bytes(&own_part)?;
+    let kernel = diffy::apply_bytes(held.content(), &hunks).map_err(|error| {
+        anyhow!("{error}: the lines that it changes are not in HEAD's {}", project.kernel_name)
+    })?;
     Ok(Patched { kernel, others: others.iter().map(|path| path.display().to_string()).collect() })
 }
 

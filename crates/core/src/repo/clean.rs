@@ -85,6 +85,11 @@ pub fn clean(repo: &Repo) -> Result<Cleaned> {
     Ok(Cleaned { before, after: measure(&objects) })
 }
 
+/// What git's objects take on disk now.
+pub fn object_files(repo: &Repo) -> ObjectFiles {
+    measure(&repo.git.commondir().join("objects"))
+}
+
 fn measure(objects: &Path) -> ObjectFiles {
     let mut found = ObjectFiles::default();
     let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();

@@ -34,6 +34,7 @@ mod ref_folder;
 mod refs;
 mod renames;
 mod staging;
+mod switch;
 mod text_diff;
 mod trailers;
 mod uncommit;
@@ -46,7 +47,8 @@ pub use branch::{Move, Moved, head_ref, move_branch};
 pub use bundle_records::records_in;
 pub use checkout::{bytes_of, checkout_kernel, link_target, staged};
 pub use clean::{
-    Cleaned, ObjectFiles, clean, has_many_loose_objects, has_many_loose_refs, loose_refs, pack_refs,
+    Cleaned, ObjectFiles, clean, has_many_loose_objects, has_many_loose_refs, loose_refs, object_files,
+    pack_refs,
 };
 pub use commit::{ChangedFile, CommitFile, Prepared, ToCommit, detached_note, prepare_kernel, prepare_rules};
 pub use details::{ChangeKind, CommitDetails, FileChange, commit_details};
@@ -63,9 +65,10 @@ pub use notes::{Notes, incumbent_note, note};
 pub use obstacle::{Obstacle, Operation, obstacle};
 pub use present::Present;
 pub use program::{ByProgram, commit_by_program};
-pub use refs::{StoredCommit, name_commit, prepare_discarded, save, stored_kernel, undone_ref};
+pub use refs::{StoredCommit, name_commit, name_left, prepare_discarded, save, stored_kernel, undone_ref};
 pub use renames::{head_commit_id, head_has_bytes, head_holds, is_moved, kernel_of_commit, renamed_to};
 pub use staging::stage;
+pub use switch::{Switched, switch_to_branch};
 pub use text_diff::text_diff;
 pub use trailers::parse_message;
 pub use uncommit::{built_on, leads_to_head, uncommit};

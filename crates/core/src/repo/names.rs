@@ -35,7 +35,7 @@ pub(super) fn find<'r>(git: &'r Repository, name: &str) -> Result<Commit<'r>> {
 }
 
 /// Every commit that a name may mean: a ref in any place where git looks, the prefix of an id, an expression like
-/// `HEAD~1`, and for a number the attempts of discarded runs with this number, fetched ones too.
+/// `HEAD~1`, and for a number the attempts of discarded runs with this number and of runs that were left, fetched ones too.
 pub fn commits_named(repo: &Repo, name: &str) -> Result<Vec<NamedCommit>> {
     let git = &repo.git;
     let mut found: Vec<(Oid, Option<String>)> = Vec::new();
@@ -137,7 +137,8 @@ fn discarded(git: &Repository, number: &str) -> Result<Vec<(Oid, Option<String>)
     let mut found = Vec::new();
     for reference in git.references_glob("refs/lab/*")?.flatten() {
         let Ok(name) = reference.name() else { continue };
-        let Some((_, run)) = name.rsplit_once("/discarded/") else { continue };
+        let found_in = |folder: &str| name.rsplit_once(folder).map(|(_, run)| run);
+        let Some(run) = found_in("/discarded/").or_else(|| found_in("/left/")) else { continue };
         let is_of_run = match run.strip_prefix(number) {
             Some("") => true,
             Some(further) => further.strip_prefix('-').is_some_and(|n| n.parse::<u64>().is_ok()),

@@ -2,6 +2,7 @@
 //!
 //! - `refs/lab/discarded/N`: the attempt of run N
 //! - `refs/lab/undone/N`: the commit of run N whose keep was undone
+//! - `refs/lab/left/N`: the kernel of run N, which `lab auto` left to a person
 //! - `refs/lab/auto/TURN`: what the command of a turn of `lab auto` changed besides the kernel
 //! - `refs/lab/saved/BLOB`: a kernel that was on disk before another one was put there
 //! - `refs/lab/exact/COMMIT`: see the module `exact`
@@ -34,6 +35,22 @@ pub fn prepare_discarded(
 ) -> Result<StoredCommit> {
     let (commit, _) = commit_without_branch(repo, project, bytes, message)?;
     Ok(StoredCommit { id: commit.to_string(), reference: free_name(&repo.git, "discarded", run, commit) })
+}
+
+/// Stores the bytes of a run that was left to a person, with what was said of it, under `refs/lab/left/RUN`. Bytes that have
+/// that ref keep it.
+pub fn name_left(repo: &Repo, project: &Project, run: RunId, bytes: &[u8], message: &str) -> Result<()> {
+    let git = &repo.git;
+    let known = git.find_reference(&format!("refs/lab/left/{run}")).and_then(|known| known.peel_to_commit());
+    let holds = |commit: git2::Commit| {
+        super::bytes_of(repo, project, &commit.id().to_string()).is_ok_and(|held| held == bytes)
+    };
+    if known.is_ok_and(holds) {
+        return Ok(());
+    }
+    let (commit, _) = commit_without_branch(repo, project, bytes, message)?;
+    let stored = StoredCommit { id: commit.to_string(), reference: free_name(git, "left", run, commit) };
+    name_commit(repo, &stored, "lab auto: left to a person")
 }
 
 /// The ref for a commit that HEAD is about to leave. A commit that is stored already keeps its ref.

@@ -50,6 +50,11 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// Nobody asked for the run: the bytes on disk are new.
+    pub fn is_automatic(self) -> bool {
+        matches!(self, Reason::Opened | Reason::Saved | Reason::Restored)
+    }
+
     /// The word that records and the screen use.
     pub fn word(self) -> &'static str {
         match self {

@@ -59,6 +59,14 @@ impl Decision {
     }
 }
 
+/// What the author of an undecided run said of it: the message that a decision by rule would have had.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Draft {
+    pub description: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trailers: Vec<Trailer>,
+}
+
 /// The outcome of the held-out check. See [`crate::runner::held_out`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeldOut {
@@ -199,6 +207,9 @@ pub struct Record {
     /// `None` if no keep was asked for, and of an external harness.
     #[serde(default)]
     pub held_out: Option<HeldOut>,
+    /// What a command of `lab auto` said of a run that was left to a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draft: Option<Draft>,
     pub decision: Option<Decision>,
     /// Decisions that were undone, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -242,6 +253,7 @@ impl Record {
             peers: Vec::new(),
             log_bytes: 0,
             held_out: None,
+            draft: None,
             decision: None,
             undone: Vec::new(),
         }

@@ -17,6 +17,8 @@ pub enum RunEvent {
     Joined(Box<RunStart>),
     /// The run that was joined goes on, and is followed no more.
     Left(RunId),
+    /// The run was not needed: a loop of `lab auto` judges its bytes. No other event of it was or will be sent.
+    Withdrawn,
     /// Lines that the harness printed since the last batch.
     Progress(RunId, Batch),
     /// The run has its verdict. A run that a newer save ended has one too: [`Outcome::Void`].

@@ -1,9 +1,9 @@
 //! One run from its start to its verdict, on the calling thread.
 
-use crate::inputs::{Inputs, KernelError};
-use crate::project::Project;
+use crate::inputs::{self, Inputs, KernelError};
 use crate::project::python;
 use crate::project::trust::{self, Trust, TrustRequest};
+use crate::project::{Project, loop_claim};
 use crate::run::record::Record;
 use crate::run::verdict::{Outcome, Verdict};
 use crate::run::{Reason, RunId};
@@ -13,9 +13,14 @@ use crate::runner::event::RunEvent;
 use crate::runner::log_link;
 use crate::runner::process::Control;
 use crate::runner::spec::RunSpec;
+use crate::runner::standby::Standby;
 use crate::store::{RunIndex, RunStore};
 use lab_protocol::Exit;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How often a run looks whether the loop that judges its bytes has begun.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Why no run started.
 #[derive(Debug, thiserror::Error)]
@@ -50,10 +55,22 @@ pub fn execute(
     spec: &RunSpec,
     index: &mut RunIndex,
     control: &Control,
+    tell: impl FnMut(RunEvent),
+) -> Result<Record, NotRun> {
+    execute_by(None, project, spec, index, control, tell)
+}
+
+/// [`execute`] with a judge that was started before, if it fits.
+pub fn execute_by(
+    standby: Option<Standby>,
+    project: &Project,
+    spec: &RunSpec,
+    index: &mut RunIndex,
+    control: &Control,
     mut tell: impl FnMut(RunEvent),
 ) -> Result<Record, NotRun> {
     match begin(project, spec, &[], control, &mut tell)? {
-        Begun::Own(run) => Ok(run.judge(None, index, control, &mut tell)),
+        Begun::Own(run) => Ok(run.judge(standby, index, control, &mut tell)),
         Begun::Joined(record) | Begun::Left(record) => Ok(*record),
     }
 }
@@ -64,7 +81,7 @@ pub(super) enum Begun<'a> {
     Own(Box<Announced<'a>>),
     /// Another process judged these inputs.
     Joined(Box<Record>),
-    /// Another process judges these inputs, and following it was ended. The record is that of no run.
+    /// Another process judges these inputs, and following it or waiting for it was ended. The record is that of no run.
     Left(Box<Record>),
 }
 
@@ -77,21 +94,36 @@ pub(super) fn begin<'a>(
     control: &Control,
     tell: &mut dyn FnMut(RunEvent),
 ) -> Result<Begun<'a>, NotRun> {
-    let mut looks = true;
+    let (mut looks, mut is_beside_loop, mut joined) = (true, false, None);
     loop {
         let inputs = inputs_of(project, spec)?;
         let lock = duplicate::lock(project);
         let run = Announced::create(project, spec, inputs)?;
-        let duplicate = if looks { run.duplicate(begun) } else { None };
+        // A loop of `lab auto` judges the bytes that it puts on disk. This run follows that one, once it has begun.
+        let is_of_loop = spec.reason.is_automatic() && loop_claim::judges(project, run.inputs().kernel());
+        is_beside_loop |= is_of_loop || (spec.reason.is_automatic() && loop_claim::is_running(project));
+        let duplicate = if looks || is_of_loop { run.duplicate(begun) } else { None };
         let Some(duplicate) = duplicate else {
+            // A loop that is done with its bytes has put others on disk, perhaps before this run could begin.
+            if !is_of_loop && (!is_beside_loop || is_on_disk(project, &run.inputs())) {
+                drop(lock);
+                log_link::point_to(project, &RunStore::new(&project.lab_dir).folder(run.start().id));
+                tell(RunEvent::Started(Box::new(run.start().clone())));
+                return Ok(Begun::Own(Box::new(run)));
+            }
+            let mut own = run.withdraw();
             drop(lock);
-            log_link::point_to(project, &RunStore::new(&project.lab_dir).folder(run.start().id));
-            tell(RunEvent::Started(Box::new(run.start().clone())));
-            return Ok(Begun::Own(Box::new(run)));
+            if is_of_loop && !control.wait(LOOK_EVERY) {
+                continue;
+            }
+            tell(joined.map_or(RunEvent::Withdrawn, RunEvent::Left));
+            own.verdict = Some(Verdict::bare(Outcome::Void, "`lab auto` judges these bytes".to_owned()));
+            return Ok(Begun::Left(Box::new(own)));
         };
         let mut own = run.withdraw();
         drop(lock);
         let id = duplicate.start().id;
+        joined = Some(id);
         tell(RunEvent::Joined(Box::new(duplicate.start().clone())));
         match duplicate.follow(project, control, tell) {
             Followed::Ended(mut record) => {
@@ -109,6 +141,10 @@ pub(super) fn begin<'a>(
             }
         }
     }
+}
+
+fn is_on_disk(project: &Project, inputs: &Inputs) -> bool {
+    inputs::on_disk(project).is_ok_and(|present| present == inputs.kernel())
 }
 
 /// Checks that a run may start, and returns its inputs. Writes nothing.

@@ -9,7 +9,7 @@ pub mod held_out;
 mod log_link;
 pub mod process;
 pub(crate) mod python_package;
-mod python_standby;
+pub(crate) mod python_standby;
 pub mod spec;
 pub mod standby;
 pub mod supervise;
@@ -23,7 +23,7 @@ use crate::runner::execute::{Begun, NotRun};
 use crate::runner::process::Control;
 use crate::runner::python_standby::PythonStandby;
 use crate::runner::spec::{Confinement, RunSpec, own_program};
-use crate::runner::standby::Standby;
+use crate::runner::standby::{Owner, Standby};
 use crate::store::RunIndex;
 use std::collections::HashSet;
 use std::io;
@@ -237,6 +237,8 @@ impl Thread<'_> {
     fn tell(&mut self, event: RunEvent) {
         match &event {
             RunEvent::NoStandby { why } if !self.told.insert(why.clone()) => {}
+            // The screen waits for the newer run already.
+            RunEvent::Withdrawn if self.shared.lock().next.is_some() => {}
             _ => (self.sink)(event),
         }
     }
@@ -258,7 +260,7 @@ impl Thread<'_> {
         let inputs = self.latest.of(&project, &spec)?;
         self.keep_python(&project);
         spec.python_standby = self.python_socket(&project);
-        Standby::start(&project, &spec, &inputs).unwrap_or_else(|error| {
+        Standby::start(&project, &spec, &inputs, Owner::Screen).unwrap_or_else(|error| {
             let why = format!(
                 "no standby judge could be started ({error:#}): each run starts its own, which takes longer"
             );
@@ -274,7 +276,7 @@ impl Thread<'_> {
         }
         // The old one ends before the new one gets its folder.
         drop(self.python.take());
-        self.python = PythonStandby::start(project).ok().flatten();
+        self.python = PythonStandby::start(project, Owner::Screen).ok().flatten();
     }
 
     /// Where the judges of this project find it.

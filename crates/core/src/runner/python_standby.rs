@@ -6,6 +6,7 @@
 use crate::project::Project;
 use crate::project::python::{self, Interpreter};
 use crate::runner::python_package;
+use crate::runner::standby::Owner;
 use lab_python::First;
 use lab_system::child_group::ChildGroup;
 use lab_system::large_pages;
@@ -32,8 +33,8 @@ pub struct PythonStandby {
 impl PythonStandby {
     /// Starts the project's Python, which ends with the calling thread. `None` if no Python runs for the project, or if a socket in
     /// `.lab` would have too long a path. The folder is trusted.
-    pub fn start(project: &Project) -> io::Result<Option<PythonStandby>> {
-        let folder = project.lab_dir.join("python").join(project.kernel_key());
+    pub fn start(project: &Project, owner: Owner) -> io::Result<Option<PythonStandby>> {
+        let folder = project.lab_dir.join("python").join(owner.folder(project));
         let socket = folder.join("socket");
         if !is_used(project) || socket.as_os_str().len() > LONGEST {
             return Ok(None);

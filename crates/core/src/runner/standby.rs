@@ -1,7 +1,7 @@
 //! A judge that is started before its run. While nobody saves, it opens the device, precompiles the headers and prepares
 //! the reference, so that a save waits for none of that. Like every judge it judges once.
 //!
-//! Its files are a copy in `.lab/standby/KEY/`, a folder for each kernel. When the run comes, only the kernel's copy is replaced: where any other file
+//! Its files are a copy in `.lab/standby/KEY/`, a folder for each kernel and each [`Owner`]. When the run comes, only the kernel's copy is replaced: where any other file
 //! differs by then, or HEAD holds another incumbent, the run starts a judge of its own.
 
 use crate::inputs::Inputs;
@@ -19,9 +19,28 @@ use std::time::Duration;
 /// A judge answers its order at once, whatever it is busy with. After this long it counts as hung.
 const ANSWER_LIMIT: Duration = Duration::from_secs(2);
 
+/// Who keeps a process on standby. A screen and a loop may work on the same kernel, each with its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    Screen,
+    Loop,
+}
+
+impl Owner {
+    /// The name of its folder for the project's kernel.
+    pub fn folder(self, project: &Project) -> String {
+        let key = project.kernel_key();
+        match self {
+            Owner::Screen => key,
+            Owner::Loop => format!("{key}.loop"),
+        }
+    }
+}
+
 /// A standby judge. Dropping it ends its process.
 pub struct Standby {
     running: RunningProcess,
+    owner: Owner,
     /// The judge's stdin.
     orders: PipeWriter,
     /// Path of the kernel's copy.
@@ -36,31 +55,36 @@ pub struct Standby {
 impl Standby {
     /// Starts a judge for a run of `inputs` with another kernel. `None` for an external harness. The judge ends with
     /// the calling thread.
-    pub fn start(project: &Project, spec: &RunSpec, inputs: &Inputs) -> Result<Option<Standby>> {
+    pub fn start(
+        project: &Project,
+        spec: &RunSpec,
+        inputs: &Inputs,
+        owner: Owner,
+    ) -> Result<Option<Standby>> {
         if project.external() {
             return Ok(None);
         }
         let repo = Repo::open(project)?;
         repo::exclude(&repo, project)?;
-        let (tree, files) = (tree(project), project.files());
+        let (tree, files) = (tree(project, owner), project.files());
         // A lab that was killed leaves them behind.
-        for old in [&tree, &incumbent_tree(project)] {
+        for old in [&tree, &incumbent_tree(project, owner)] {
             files.remove_dir_all(old)?;
         }
         inputs.write(project, &tree)?;
-        let incumbent = spec.write_incumbent(&repo, project, &incumbent_tree(project))?;
-        let judge = command(project, spec);
+        let incumbent = spec.write_incumbent(&repo, project, &incumbent_tree(project, owner))?;
+        let judge = command(project, spec, owner);
         let command = describe(&judge);
         let (theirs, orders) = io::pipe()?;
         let running = process::start(judge, theirs)?;
         let kernel = tree.join(&project.kernel_name);
-        Ok(Some(Standby { running, orders, kernel, command, files: others(inputs), incumbent }))
+        Ok(Some(Standby { running, owner, orders, kernel, command, files: others(inputs), incumbent }))
     }
 
     /// Whether the judge lives, and was started with the command line and the incumbent that a run would have now. Reads
     /// no input: a run's inputs are compared by [`Standby::take_over`].
     pub fn fits(&mut self, project: &Project, spec: &RunSpec) -> bool {
-        describe(&command(project, spec)) == self.command
+        describe(&command(project, spec, self.owner)) == self.command
             && Repo::open(project)
                 .and_then(|repo| spec.incumbent_files(&repo, project))
                 .is_ok_and(|held| held == self.incumbent)
@@ -97,17 +121,17 @@ impl Standby {
     }
 }
 
-fn tree(project: &Project) -> PathBuf {
-    project.lab_dir.join("standby").join(project.kernel_key())
+fn tree(project: &Project, owner: Owner) -> PathBuf {
+    project.lab_dir.join("standby").join(owner.folder(project))
 }
 
-fn incumbent_tree(project: &Project) -> PathBuf {
-    project.lab_dir.join("incumbent").join(project.kernel_key())
+fn incumbent_tree(project: &Project, owner: Owner) -> PathBuf {
+    project.lab_dir.join("incumbent").join(owner.folder(project))
 }
 
-fn command(project: &Project, spec: &RunSpec) -> Command {
-    let judge = spec.judge(project, &tree(project));
-    let mut command = with_incumbent(judge, project, &incumbent_tree(project));
+fn command(project: &Project, spec: &RunSpec, owner: Owner) -> Command {
+    let judge = spec.judge(project, &tree(project, owner));
+    let mut command = with_incumbent(judge, project, &incumbent_tree(project, owner));
     command.arg("--standby");
     command
 }

@@ -5,6 +5,7 @@ use super::debounce::Debounce;
 use super::event::{WatchEvent, WatchSink};
 use super::folders::Folders;
 use super::snapshot::RepositorySnapshot;
+use crate::auto::LoopSnapshot;
 use crate::config;
 use crate::inputs::{self, InputFiles, Inputs};
 use crate::project::Project;
@@ -17,6 +18,9 @@ use std::time::{Duration, Instant};
 
 /// Time between two looks that no event asked for.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Least time between two looks at a loop: a command may print a line each millisecond.
+const LOOP_EVERY: Duration = Duration::from_millis(100);
 
 /// Inode, size in bytes, seconds and nanoseconds of the last write, and mode. `None` of a file that is not there. Where the
 /// stamp is the same, the bytes are taken to be the same.
@@ -33,6 +37,9 @@ pub(super) struct Worker {
     paths: Vec<PathBuf>,
     stamps: Vec<InputStamp>,
     repository: RepositorySnapshot,
+    loops: LoopSnapshot,
+    /// When to look at the loop again, because something happened in a watched folder.
+    loop_due: Option<Instant>,
     /// The problem that was reported last and still holds.
     reported: Option<String>,
 }
@@ -47,6 +54,9 @@ impl Worker {
         let problem = folders.problem();
         let mut worker = Worker {
             repository: RepositorySnapshot::take(&project, None),
+            // The first look tells of a loop that runs already.
+            loops: LoopSnapshot::default(),
+            loop_due: None,
             project,
             sink,
             folders,
@@ -70,13 +80,15 @@ impl Worker {
     pub(super) fn run(&mut self, inbox: &Receiver<Command>) {
         let mut next_look = Instant::now() + LOOK_EVERY;
         loop {
-            let until = self.debounce.due().map_or(next_look, |due| due.min(next_look));
+            let until = [self.debounce.due(), self.loop_due].into_iter().flatten().min();
+            let until = until.map_or(next_look, |due| due.min(next_look));
             match inbox.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(Command::FolderChanged(closed)) => {
                     self.look_at_files();
                     if closed.iter().any(|path| self.paths.contains(path)) {
                         self.debounce.closed();
                     }
+                    self.loop_due.get_or_insert(Instant::now() + LOOP_EVERY);
                 }
                 Ok(Command::Write(write)) => {
                     let (written, send_result) = write();
@@ -93,6 +105,10 @@ impl Worker {
                 next_look = now + LOOK_EVERY;
                 self.look_at_files();
                 self.look_at_repository();
+                self.loop_due = Some(now);
+            }
+            if self.loop_due.take_if(|due| now >= *due).is_some() {
+                self.look_at_loop();
             }
             if self.debounce.take(now) {
                 self.compare();
@@ -114,6 +130,18 @@ impl Worker {
         if now != self.repository {
             self.repository = now;
             (self.sink)(WatchEvent::RepositoryChanged);
+        }
+    }
+
+    fn look_at_loop(&mut self) {
+        let now = LoopSnapshot::take(&self.project);
+        if now != self.loops {
+            let is_new = now.exists() && !self.loops.exists();
+            self.loops = now;
+            if is_new {
+                self.listen();
+            }
+            (self.sink)(WatchEvent::LoopChanged { running: self.loops.running });
         }
     }
 
@@ -180,7 +208,14 @@ impl Worker {
             self.paths = paths;
             self.stamps = self.stamps_now();
         }
-        if let Some(problem) = self.folders.set(&self.paths) {
+        self.listen();
+    }
+
+    fn listen(&mut self) {
+        let mut watched = self.paths.clone();
+        // The folder of the loop exists once a loop has begun.
+        watched.extend(self.loops.exists().then(|| LoopSnapshot::watched(&self.project)));
+        if let Some(problem) = self.folders.set(&watched) {
             self.report(problem);
         }
     }

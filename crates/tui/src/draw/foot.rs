@@ -11,6 +11,7 @@ use crate::status::{MessageLevel, StatusMessage};
 use crate::text::{fit, printable, width, wrap_to};
 use crate::theme::Theme;
 use crate::views::{Pane, View};
+use lab_core::auto::LoopView;
 use lab_core::repo::Head;
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -41,6 +42,10 @@ pub(super) struct Foot<'a> {
     paused: bool,
     /// Runs are decided by rule.
     auto: bool,
+    /// A loop works on the kernel.
+    has_loop: bool,
+    /// The loop is paused, or will be after this turn.
+    pauses_loop: bool,
     deciding: Option<Deciding>,
     /// There is a decision to undo.
     can_undo: bool,
@@ -68,6 +73,8 @@ impl<'a> Foot<'a> {
             is_frozen: model.panes.log.is_frozen(),
             paused: model.runs.paused,
             auto: model.decision.auto,
+            has_loop: model.loops.running,
+            pauses_loop: model.loops.view().is_some_and(LoopView::is_pausing),
             deciding: model.decision.in_progress,
             can_undo: model.allowed().undo.is_ok(),
             message: model.message.message(),
@@ -133,6 +140,10 @@ impl<'a> Foot<'a> {
     fn standing(&self) -> Vec<String> {
         let watching = if self.paused { "not watching" } else { "watching" };
         let kernel = format!("{watching} {} ", printable(self.kernel));
+        if self.has_loop && self.view != View::Loop {
+            let loops = format!("a loop runs here: {} shows it", self.keymap.way(Action::Loop));
+            return vec![format!("{loops} · {kernel}"), format!("{loops} "), "a loop runs ".to_owned()];
+        }
         if self.auto {
             let rule = "auto: keeps faster, discards slower, same, wrong";
             return vec![
@@ -196,7 +207,9 @@ impl<'a> Foot<'a> {
             // The hint that runs are decided by rule stands in front already.
             Action::Auto => !self.auto,
             // These stand among the hints only where they can be used.
-            Action::Stop => (self.usable)(b.action).is_ok(),
+            Action::Stop | Action::PauseLoop | Action::EndTurn => {
+                (b.scope == KeyScope::Screen || b.scope == here) && (self.usable)(b.action).is_ok()
+            }
             Action::Undo => self.can_undo,
             _ => b.scope == KeyScope::Screen || b.scope == here,
         };
@@ -275,6 +288,7 @@ impl<'a> Foot<'a> {
             Action::Pause if self.paused => "watch",
             Action::Zoom if self.is_zoomed => "unzoom",
             Action::Freeze if self.is_frozen => "unfreeze",
+            Action::PauseLoop if self.pauses_loop => "resume loop",
             _ => binding.hint,
         }
     }

@@ -25,6 +25,7 @@ mod dialogs;
 mod foot;
 mod git;
 mod help;
+mod loops;
 mod message_dialog;
 mod pick_list;
 mod results;
@@ -37,8 +38,8 @@ use crate::keymap::Action;
 use crate::model::Model;
 use crate::overlay::Overlay;
 use crate::panes::{
-    PaneFit, build, commit, commits, correctness, experiment, experiments, gauges, graph, history, run_log,
-    source, workloads,
+    PaneFit, build, commit, commits, correctness, experiment, experiments, gauges, graph, history,
+    loops as loop_panes, run_log, source, workloads,
 };
 use crate::text::wrap;
 use crate::theme::Theme;
@@ -142,6 +143,7 @@ impl PanePainter<'_, '_> {
             View::Results => results::draw(self, area),
             View::Git => git::draw(self, area),
             View::Device => device::draw(self, area),
+            View::Loop => loops::draw(self, area, is_large),
         }
     }
 
@@ -261,6 +263,10 @@ impl PanePainter<'_, '_> {
                 let file = setup.file();
                 PaneFit::Build(build::draw(frame, slot, runs, &file, panes.build, appearance))
             }
+            Pane::Loop | Pane::Edit | Pane::Verdicts | Pane::Command => {
+                let (data, state) = (self.model.loop_data(), &panes.loops);
+                PaneFit::Loops(loop_panes::draw(frame, slot, data, state, panes.around, appearance))
+            }
         }
     }
 
@@ -277,5 +283,6 @@ fn action_for(view: View) -> Action {
         View::Results => Action::Results,
         View::Git => Action::Git,
         View::Device => Action::Device,
+        View::Loop => Action::Loop,
     }
 }

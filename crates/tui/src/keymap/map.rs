@@ -1,6 +1,10 @@
 //! The keys in use: those of the table, changed by the user's config.
 
 use super::{Action, Key, KeyScope, TABLE};
+use crate::views::View;
+
+/// Actions of every view whose default key another action has in one view.
+const REPLACED: &[(KeyScope, Action)] = &[(KeyScope::In(View::Loop), Action::Stop)];
 
 /// The action of each key.
 ///
@@ -44,7 +48,7 @@ impl Keymap {
                 Some(BoundKey { scope: binding.scope, action: binding.action, key: Key::parse(name)? })
             })
         });
-        Keymap { bound: bound.collect(), overridden: Vec::new() }
+        Keymap { bound: bound.collect(), overridden: REPLACED.to_vec() }
     }
 
     /// Binds an action to these keys in `scope` instead of its present ones; without keys the action has none there.
@@ -125,7 +129,6 @@ impl Keymap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::views::View;
 
     fn key(name: &str) -> Key {
         Key::parse(name).expect("a key")

@@ -33,6 +33,13 @@ impl Model {
                 None => none("no run with several workloads"),
             },
             Pane::Gauges | Pane::Build => none("this pane has nothing to copy"),
+            pane @ (Pane::Loop | Pane::Edit | Pane::Verdicts | Pane::Command) => {
+                let rows = self.rows(pane);
+                match rows.count {
+                    0 => Err(format!("no line in {}", pane.name())),
+                    count => Ok((0..count).map(|at| rows.text(at)).collect::<Vec<_>>().join("\n")),
+                }
+            }
         }
     }
 

@@ -12,9 +12,11 @@ use crate::geometry::FrameGeometry;
 use crate::overlay::Overlay;
 use crate::palette::{self, Offer, PaletteRows};
 use crate::panes::workloads::{self, WorkloadTable};
-use crate::panes::{Panes, commit, correctness, experiment, gauges};
+use crate::panes::{Panes, commit, correctness, experiment, gauges, loops};
 use crate::request::Preferences;
-use crate::state::{DecisionState, DeviceHistory, Now, Repository, Runs, ScreenSettings, Selection, Setup};
+use crate::state::{
+    DecisionState, DeviceHistory, LoopState, Now, Repository, Runs, ScreenSettings, Selection, Setup,
+};
 use crate::status::{MessageLevel, StatusLine};
 use crate::text::printable;
 use crate::theme::Theme;
@@ -31,6 +33,9 @@ use std::time::Duration;
 /// How often the clock of a run in progress is drawn.
 const TICK: Duration = Duration::from_millis(100);
 
+/// How often the clock of a loop is drawn.
+const LOOP_TICK: Duration = Duration::from_secs(1);
+
 pub struct Model {
     pub setup: Setup,
     /// The time of the last event.
@@ -40,6 +45,7 @@ pub struct Model {
     pub decision: DecisionState,
     pub selection: Selection,
     pub device: DeviceHistory,
+    pub loops: LoopState,
     pub appearance: ScreenSettings,
     pub panes: Panes,
     /// The dialogs, the topmost last.
@@ -60,13 +66,14 @@ pub struct FrameState {
 impl Model {
     pub fn new(setup: Setup, theme: Theme, zone: TimeZone) -> Self {
         Model {
-            decision: DecisionState { auto: setup.auto, ..DecisionState::default() },
+            decision: DecisionState { auto: setup.auto.decide, ..DecisionState::default() },
             setup,
             now: Duration::ZERO,
             runs: Runs::default(),
             repository: Repository::default(),
             selection: Selection::default(),
             device: DeviceHistory::default(),
+            loops: LoopState::default(),
             appearance: ScreenSettings::new(theme, zone),
             panes: Panes::default(),
             overlays: Vec::new(),
@@ -103,7 +110,13 @@ impl Model {
     /// When the next [`crate::event::Event::Tick`] is wanted; `None` while nothing moves.
     pub fn wakes_at(&self) -> Option<Now> {
         let clock = self.shows_clock().then(|| self.now + TICK);
-        [clock, self.message.expires()].into_iter().flatten().min()
+        let loops = self.shows_loop_clock().then(|| self.now + LOOP_TICK);
+        [clock, loops, self.message.expires()].into_iter().flatten().min()
+    }
+
+    /// The time of a loop in progress is shown.
+    pub fn shows_loop_clock(&self) -> bool {
+        self.panes.view == View::Loop && self.loops.running
     }
 
     /// A run or a check is in progress, whose clock is shown.
@@ -203,9 +216,19 @@ impl Model {
         let has_workloads = match self.panes.view {
             View::Bench => self.run_with_workloads().is_some(),
             View::Results => self.workload_table().is_some(),
-            View::Source | View::Git | View::Device => false,
+            View::Source | View::Git | View::Device | View::Loop => false,
         };
         self.panes.set_has_workloads(self.panes.view, has_workloads);
+    }
+
+    /// What the panes of the view Loop show.
+    pub fn loop_data(&self) -> loops::Data<'_> {
+        loops::Data {
+            loops: &self.loops,
+            now: self.now,
+            kernel: &self.setup.kernel,
+            objective: &self.setup.objective,
+        }
     }
 
     /// What the pane Device shows.

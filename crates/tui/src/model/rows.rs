@@ -84,6 +84,10 @@ impl Model {
                 let columns = panes.build.columns();
                 Rows::of_lines(build::rows(&self.runs, columns, &self.appearance.theme))
             }
+            Pane::Edit => Rows::new(panes.loops.edit.count(), |at| panes.loops.edit.row(at).into()),
+            Pane::Loop | Pane::Verdicts | Pane::Command => {
+                Rows::of_lines(panes.loops.rows(pane, self.loop_data(), &self.appearance))
+            }
         }
     }
 
@@ -99,6 +103,7 @@ impl Model {
             Pane::Commit => self.panes.commit.text.at(),
             Pane::Gauges => self.panes.gauges.at(),
             Pane::Build => self.panes.build.at(),
+            Pane::Loop | Pane::Edit | Pane::Verdicts | Pane::Command => self.panes.loops.at(pane),
             Pane::Workloads => self.panes.workloads.selected(),
         }
     }

@@ -48,13 +48,14 @@ impl Model {
                     "the whole file is shown: {} shows the changes",
                     self.appearance.keymap.way(Action::TurnSource)
                 )),
-                (View::Source | View::Results | View::Git, _) => Ok(()),
+                (View::Source | View::Results | View::Git | View::Loop, _) => Ok(()),
             },
             Action::SortWorkloads | Action::ReverseWorkloads if !self.panes.shows(Pane::Workloads) => {
                 Err("no run with several workloads".to_owned())
             }
             Action::NextMatch | Action::PreviousMatch => self.can_step_search(),
             Action::Search => self.can_search(),
+            Action::PauseLoop | Action::EndTurn => self.can_ask_loop(action),
             Action::Copy => self.to_copy().map(drop),
             Action::BorderLeft | Action::BorderRight | Action::BorderUp | Action::BorderDown => {
                 self.can_move_border(action)
@@ -73,6 +74,7 @@ impl Model {
             | Action::Results
             | Action::Git
             | Action::Device
+            | Action::Loop
             | Action::Pause
             | Action::FocusNext
             | Action::FocusPrevious
@@ -265,6 +267,7 @@ impl Model {
             Pane::Log | Pane::Correctness | Pane::History | Pane::Commits => true,
             Pane::Source | Pane::Experiments | Pane::Graph | Pane::Workloads => true,
             Pane::Experiment | Pane::Commit | Pane::Gauges | Pane::Build => false,
+            Pane::Loop | Pane::Edit | Pane::Verdicts | Pane::Command => false,
         };
         match is_counted && self.rows(pane).count == 0 {
             true => Err(no_rows(pane)),

@@ -13,6 +13,7 @@ pub mod experiments;
 pub mod gauges;
 pub mod graph;
 pub mod history;
+pub mod loops;
 pub mod run_log;
 pub mod source;
 pub mod workloads;
@@ -29,6 +30,7 @@ use experiment::{ExperimentFit, ExperimentState};
 use experiments::{ExperimentsFit, ExperimentsState};
 use graph::GraphState;
 use history::{HistoryPlot, HistoryState};
+use loops::{LoopFit, LoopPanes};
 use source::{SourceFit, SourceState};
 use std::collections::HashMap;
 use workloads::{WorkloadsFit, WorkloadsState};
@@ -63,6 +65,7 @@ pub struct Panes {
     pub gauges: ScrolledText,
     pub build: ScrolledText,
     pub workloads: WorkloadsState,
+    pub loops: LoopPanes,
 }
 
 /// How the content of one pane fits into its area.
@@ -82,6 +85,7 @@ pub enum PaneFit {
     Gauges(ScrolledText),
     Build(ScrolledText),
     Workloads(Option<WorkloadsFit>),
+    Loops(LoopFit),
 }
 
 impl Panes {
@@ -153,6 +157,7 @@ impl Panes {
             PaneFit::Build(text) => self.build = text,
             PaneFit::Workloads(Some(fit)) => self.workloads.take_fit(&fit),
             PaneFit::Workloads(None) => {}
+            PaneFit::Loops(fit) => self.loops.take_fit(fit),
         }
     }
 }

@@ -4,6 +4,7 @@
 pub mod chart_points;
 pub mod decision;
 pub mod device;
+pub mod loops;
 pub mod peers;
 pub mod repository;
 pub mod runs;
@@ -13,6 +14,7 @@ pub mod setup;
 
 pub use decision::{Deciding, DecisionState, ExpectedBytes, HeldOutCheck};
 pub use device::DeviceHistory;
+pub use loops::LoopState;
 pub use repository::{Comparable, Repository};
 pub use runs::{FinishedRun, LiveRun, Running, Runs};
 pub use screen_settings::ScreenSettings;

@@ -174,10 +174,15 @@ impl Runs {
         match event {
             RunEvent::Started(start) => self.newest.is_some_and(|newest| start.id <= newest),
             RunEvent::Progress(id, _) | RunEvent::Left(id) => !is_live(*id),
-            RunEvent::Joined(_) => !matches!(self.running, Running::Asked(..)),
+            // A loop may judge its bytes once more, after a run that was ended.
+            RunEvent::Joined(start) => match &self.running {
+                Running::No => true,
+                Running::Asked(..) => false,
+                Running::Live(live) => start.id <= live.start.id,
+            },
             RunEvent::Ended(record) => !is_live(record.start.id),
             RunEvent::NoStandby { .. } => false,
-            RunEvent::NotStarted { .. } | RunEvent::NeedsTrust { .. } => {
+            RunEvent::NotStarted { .. } | RunEvent::NeedsTrust { .. } | RunEvent::Withdrawn => {
                 !matches!(self.running, Running::Asked(..))
             }
         }

@@ -1,7 +1,7 @@
 //! The project that the screen is opened for.
 
 use crate::text::printable;
-use lab_core::config::{Config, Goal};
+use lab_core::config::{AutoConfig, Config, Goal};
 use lab_core::objective::Objective;
 use lab_core::project::Project;
 use lab_core::run::experiment::Experiment;
@@ -17,8 +17,8 @@ pub struct Setup {
     pub goal: Goal,
     /// The command of an external harness, if lab.toml names one.
     pub external: Option<String>,
-    /// lab.toml asks for decisions by rule.
-    pub auto: bool,
+    /// What lab.toml says of decisions by rule.
+    pub auto: AutoConfig,
 }
 
 impl Setup {
@@ -29,7 +29,7 @@ impl Setup {
             objective: project.config.objective.clone(),
             goal: project.config.goal,
             external: project.config.harness.as_ref().map(ToString::to_string),
-            auto: project.config.auto.decide,
+            auto: project.config.auto.clone(),
         }
     }
 

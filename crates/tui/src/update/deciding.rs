@@ -245,7 +245,7 @@ impl Model {
     pub(super) fn toggle_auto(&mut self) {
         self.decision.auto = !self.decision.auto;
         match self.decision.auto {
-            true => self.say(MessageLevel::Info, auto::RULE),
+            true => self.say(MessageLevel::Info, auto::rule(&self.setup.auto)),
             false => {
                 let (keep, discard) =
                     (self.appearance.keymap.way(Action::Keep), self.appearance.keymap.way(Action::Discard));
@@ -260,13 +260,18 @@ impl Model {
         let Some(run) = self.decision.awaiting_rule.take_if(|run| Some(*run) <= ended) else {
             return Vec::new();
         };
-        let last = self.runs.last.as_ref().filter(|last| self.decision.auto && last.start.id == run);
+        // The loop decides its runs itself.
+        let by_rule = self.decision.auto && !self.loops.running;
+        let last = self.runs.last.as_ref().filter(|last| by_rule && last.start.id == run);
         let Some(record) = last.map(|last| last.record.clone()) else { return Vec::new() };
-        let incumbent =
-            self.repository.status.as_ref().and_then(|status| status.snapshot.incumbent.as_deref());
+        let snapshot = self.repository.status.as_ref().map(|status| &status.snapshot);
+        let incumbent = snapshot.and_then(|snapshot| snapshot.incumbent.as_deref());
+        let present = snapshot.and_then(|snapshot| snapshot.present.as_ref().ok());
+        let at_same = present
+            .is_some_and(|present| present.keeps_at_same && present.fingerprint == record.start.fingerprint);
         let message =
             Message::new(&rule_description(&record), [(message::TrailerKey::Tested, self.tested(&record))]);
-        let ruled = match auto::decide(&record, incumbent) {
+        let ruled = match auto::decide(&record, incumbent, at_same) {
             AutoDecision::Leave(why) => Err(why),
             // A user with an open dialog is about to decide.
             _ if !self.overlays.is_empty() => Err("a dialog is open".to_owned()),

@@ -116,6 +116,8 @@ impl Model {
             }
             Action::Git => return self.show(View::Git),
             Action::Device => return self.show(View::Device),
+            Action::Loop => return self.show(View::Loop),
+            Action::PauseLoop | Action::EndTurn => return self.ask_loop(action),
             Action::FocusNext => self.panes.step_focus(true),
             Action::FocusPrevious => self.panes.step_focus(false),
             Action::Open if self.panes.focus() == Pane::Experiments => return self.open_details(),
@@ -240,6 +242,7 @@ impl Model {
         self.panes.view = view;
         let mut effects = self.load_shown();
         effects.extend(self.open_graph());
+        effects.extend(self.load_loop());
         effects
     }
 
@@ -268,6 +271,9 @@ impl Model {
             Pane::Commit => self.panes.commit.scroll(by),
             Pane::Gauges => self.panes.gauges.scroll(by),
             Pane::Build => self.panes.build.scroll(by),
+            pane @ (Pane::Loop | Pane::Edit | Pane::Verdicts | Pane::Command) => {
+                self.panes.loops.scroll(pane, by);
+            }
             Pane::Workloads => {
                 let count = self.rows(Pane::Workloads).count;
                 self.panes.workloads.select(by, count);
@@ -281,8 +287,10 @@ impl Model {
             Pane::Commit => &mut self.panes.commit.left,
             Pane::Experiment => &mut self.panes.experiment.left,
             Pane::Source => &mut self.panes.source.left,
+            Pane::Edit => &mut self.panes.loops.edit.left,
             Pane::Log | Pane::Correctness | Pane::History | Pane::Commits => &mut self.panes.log.left,
             Pane::Experiments | Pane::Graph | Pane::Gauges | Pane::Build | Pane::Workloads => return,
+            Pane::Loop | Pane::Verdicts | Pane::Command => return,
         };
         *left = left.saturating_add_signed(by).min(2_000);
     }
@@ -293,6 +301,7 @@ impl Model {
         self.say(MessageLevel::Info, format!("diffs show {}", self.panes.around.words()));
         let mut effects = self.load_shown();
         effects.extend(self.load_commit());
+        effects.extend(self.load_loop());
         effects
     }
 

@@ -8,6 +8,7 @@ mod deciding;
 mod dialogs;
 mod git;
 mod keys;
+mod loops;
 mod mouse;
 mod overview;
 mod pick;
@@ -123,7 +124,7 @@ impl Model {
 
     fn on_tick(&mut self) -> Vec<Effect> {
         let expired = self.message.tick(self.now);
-        if !expired && !self.shows_clock() {
+        if !expired && !self.shows_clock() && !self.shows_loop_clock() {
             self.frame.redraw = Redraw::No;
         }
         Vec::new()

@@ -167,8 +167,8 @@ impl Model {
             Ok(project) => {
                 let setup = Setup::of(&project);
                 // The user's switch stands until lab.toml changes.
-                if setup.auto != self.setup.auto {
-                    self.decision.auto = setup.auto;
+                if setup.auto.decide != self.setup.auto.decide {
+                    self.decision.auto = setup.auto.decide;
                 }
                 self.setup = setup;
                 if self.runs.paused {

@@ -18,6 +18,7 @@ impl Model {
             RepositoryReply::Restored(result) => self.on_restored(result),
             RepositoryReply::Trusted(result) => self.on_trusted(result),
             RepositoryReply::Kernels(kernels) => self.on_kernels(kernels),
+            RepositoryReply::LoopAsked(asked, result) => self.on_loop_asked(asked, result),
             RepositoryReply::Project(result) => self.on_project(result),
         }
     }
@@ -29,6 +30,7 @@ impl Model {
             ViewReply::Comparison(comparison) => self.on_comparison(*comparison),
             ViewReply::Source(source) => self.on_source(*source),
             ViewReply::Graph(page) => self.on_graph(page),
+            ViewReply::Loop(read) => self.on_loop(*read),
             ViewReply::Commit(id, details) => self.on_commit(id, *details),
         }
     }

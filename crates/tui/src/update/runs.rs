@@ -81,7 +81,7 @@ impl Model {
                 self.follow_live(start);
                 Vec::new()
             }
-            RunEvent::Left(_) => {
+            RunEvent::Left(_) | RunEvent::Withdrawn => {
                 self.runs.running = Running::No;
                 vec![Effect::Refresh]
             }
@@ -170,12 +170,14 @@ impl Model {
                 self.say(MessageLevel::Warning, why);
                 vec![Effect::Refresh]
             }
-            WatchEvent::RepositoryChanged => vec![Effect::Refresh],
+            WatchEvent::RepositoryChanged => [Effect::Refresh].into_iter().chain(self.load_loop()).collect(),
+            WatchEvent::LoopChanged { running } => self.on_loop_changed(running),
             WatchEvent::Changed { config: true, inputs, .. } => {
                 self.set_present(Ok(inputs.fingerprint.clone()));
                 ask(RepositoryRequest::Reopen)
             }
             WatchEvent::Changed { inputs, .. } => {
+                let mut effects: Vec<Effect> = self.load_loop().into_iter().collect();
                 let fingerprint = inputs.fingerprint.clone();
                 let is_judged = match (&self.runs.running, &self.runs.last) {
                     (Running::Live(live), _) => live.start.fingerprint == fingerprint,
@@ -186,9 +188,11 @@ impl Model {
                 // No run begins while a decision is carried out; the look after it takes care of this save.
                 self.decision.saved_meanwhile |= self.decision.in_progress.is_some() && !self.runs.paused;
                 if is_judged || self.runs.paused || self.decision.in_progress.is_some() {
-                    return vec![Effect::Refresh];
+                    effects.push(Effect::Refresh);
+                } else {
+                    effects.extend(self.start_on(Reason::Saved, Some(inputs)));
                 }
-                self.start_on(Reason::Saved, Some(inputs))
+                effects
             }
         }
     }

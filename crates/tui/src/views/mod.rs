@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// use lab_tui::views::View;
 ///
 /// assert_eq!(View::default(), View::Bench);
-/// assert_eq!(View::ALL.map(View::name), ["Bench", "Source", "Results", "Git", "Device"]);
+/// assert_eq!(View::ALL.map(View::name), ["Bench", "Source", "Results", "Git", "Device", "Loop"]);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -26,11 +26,14 @@ pub enum View {
     Git,
     /// The device's state over time, and the kernel as built.
     Device,
+    /// What `lab auto` does: its turns, edits and verdicts.
+    Loop,
 }
 
 impl View {
     /// All views, in the order of the keys that show them.
-    pub const ALL: [View; 5] = [View::Bench, View::Source, View::Results, View::Git, View::Device];
+    pub const ALL: [View; 6] =
+        [View::Bench, View::Source, View::Results, View::Git, View::Device, View::Loop];
 
     /// Its name on the screen.
     pub fn name(self) -> &'static str {
@@ -40,6 +43,7 @@ impl View {
             View::Results => "Results",
             View::Git => "Git",
             View::Device => "Device",
+            View::Loop => "Loop",
         }
     }
 
@@ -55,6 +59,7 @@ impl View {
             View::Results => &[Pane::Experiments, Pane::Experiment],
             View::Git => &[Pane::Graph, Pane::Commit],
             View::Device => &[Pane::Gauges, Pane::Build],
+            View::Loop => &[Pane::Loop, Pane::Edit, Pane::Verdicts, Pane::Command],
         }
     }
 }
@@ -79,6 +84,12 @@ pub enum Pane {
     // Device
     Gauges,
     Build,
+    // Loop
+    Loop,
+    Edit,
+    Verdicts,
+    /// The output of the loop's command.
+    Command,
 }
 
 impl Pane {
@@ -96,6 +107,10 @@ impl Pane {
             Pane::Commit => "Commit",
             Pane::Gauges => "Device",
             Pane::Build => "Kernel as built",
+            Pane::Loop => "Loop",
+            Pane::Edit => "Edit",
+            Pane::Verdicts => "Verdicts",
+            Pane::Command => "Command",
         }
     }
 
@@ -112,6 +127,7 @@ impl Pane {
             | Pane::Experiments
             | Pane::Experiment => self,
             Pane::Graph | Pane::Commit | Pane::Gauges | Pane::Build => self,
+            Pane::Loop | Pane::Edit | Pane::Verdicts | Pane::Command => self,
         }
     }
 }

@@ -24,6 +24,14 @@ pub enum Split {
     ResultsDetails,
     Git,
     Device,
+    /// Loop: between the left and the right column.
+    LoopColumns,
+    /// Loop: between the two panes of the left column.
+    LoopLeft,
+    /// Loop: between the two panes of the right column.
+    LoopRight,
+    /// Loop on a smaller screen, where all panes are in one column.
+    LoopStack,
 }
 
 /// The share of each split's first part, in per mille. The view decides where the user chose nothing.

@@ -8,6 +8,7 @@ pub mod log_line;
 pub mod scrolled_text;
 pub mod slot;
 pub mod table_head;
+pub mod text_pane;
 pub mod window;
 
 pub use experiment::{FIGURE, figure, mark};

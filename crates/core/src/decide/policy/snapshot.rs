@@ -88,6 +88,8 @@ pub struct Present {
     pub rules: Rules,
     /// Sealed runs that a keep of these inputs has to pass: more than one after a failed check.
     pub sealed_runs: u32,
+    /// The rule keeps the kernel if it is as fast as the incumbent ([`keeps_at_same`](crate::decide::keeps_at_same)).
+    pub keeps_at_same: bool,
 }
 
 impl From<Fingerprint> for Present {
@@ -101,6 +103,7 @@ impl From<Fingerprint> for Present {
             outside: Vec::new(),
             rules: Rules::default(),
             sealed_runs: 1,
+            keeps_at_same: false,
         }
     }
 }

@@ -70,6 +70,7 @@ fn presents() -> impl Strategy<Value = Result<Present, String>> {
             outside: outside.then(outside_include).into_iter().collect(),
             rules: Rules { changed: changed.then(rule_change).into_iter().collect(), first: Vec::new() },
             sealed_runs: if refused { 8 } else { 1 },
+            keeps_at_same: false,
         };
         match (unreadable, is_known) {
             (true, _) => Err("it cannot be read".into()),

@@ -1,0 +1,39 @@
+//! A step of a turn that a person can end: the command, or the judging of its kernel.
+
+use super::files::Files;
+use crate::runner::process::Control;
+use anyhow::Result;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// How often a step in progress looks for a request, and for the end of the loop.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Runs a step with a control of its own. It ends with the loop, and where a person asks for the end of the turn. Returns what
+/// the step came to, and whether a person ended it.
+pub(super) fn endable<T>(
+    files: &Files,
+    turn: u64,
+    whole: &Control,
+    step: impl FnOnce(&Control) -> T,
+) -> Result<(T, bool)> {
+    let control = Control::new()?;
+    let (done, is_done) = channel::<()>();
+    Ok(std::thread::scope(|scope| {
+        let control_of_step = &control;
+        let watch = scope.spawn(move || {
+            // The sender goes with the step.
+            while is_done.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+                let is_asked = files.ends_turn(turn);
+                if is_asked || whole.is_ended() {
+                    control_of_step.end();
+                    return is_asked;
+                }
+            }
+            false
+        });
+        let came = step(&control);
+        drop(done);
+        (came, watch.join().unwrap_or(false))
+    }))
+}

@@ -1,0 +1,278 @@
+//! What a screen shows of a loop: read from the loop's files, the records and git. Nothing here changes anything.
+
+use super::candidate::is_incumbent;
+use super::files::{Files, read_state};
+use super::requests::Request;
+use super::state::{Phase, State};
+use crate::disk::stamp::{Stamp, stamp};
+use crate::inputs;
+use crate::project::{Project, loop_claim};
+use crate::repo::{self, Repo};
+use crate::run::RunId;
+use crate::run::experiment::Status;
+use crate::run::verdict::{Change, Outcome};
+use crate::runner::follow::read_log;
+use crate::store::{RunIndex, RunSummary};
+use anyhow::{Context, Result};
+use jiff::Timestamp;
+use lab_protocol::report::Measure;
+use lab_system::root::{Access, Root};
+use std::path::PathBuf;
+
+/// Lines of the command's output that are shown.
+const OUTPUT_LINES: usize = 200;
+
+/// Runs that are shown.
+const RUNS: usize = 100;
+
+/// One reading of a loop.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoopView {
+    /// When it was read.
+    pub at: Timestamp,
+    /// A loop works on the kernel now.
+    pub running: bool,
+    /// `None` if there was no loop yet.
+    pub state: Option<State>,
+    /// What a person asked for, and the loop has not done yet: after the present turn, and about the present turn.
+    pub asked: Option<Request>,
+    pub ends_turn: bool,
+    /// What is in the kernel's file.
+    pub on_disk: OnDisk,
+    /// What the present edit, or the last one, changes in the incumbent: the hunks of a unified diff.
+    pub edit: Result<String, String>,
+    /// The end of the command's output, clean.
+    pub output: Vec<String>,
+    /// The incumbent's newest run.
+    pub incumbent: Option<LoopRun>,
+    /// The newest runs of the kernel, the newest first: the loop's, and those of a person beside it.
+    pub runs: Vec<LoopRun>,
+    /// The newest run's device.
+    pub device: Option<String>,
+    /// The branch that the loop's keeps go to; `None` if HEAD is detached.
+    pub branch: Option<String>,
+    /// How a command names this kernel, with a blank before it: `--kernel kernels/rmsnorm`. Empty where it need not.
+    pub kernel_option: String,
+}
+
+/// What is in the kernel's file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnDisk {
+    Incumbent,
+    /// The kernel that the loop judges.
+    Candidate,
+    /// A person's.
+    Other,
+}
+
+/// One run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoopRun {
+    pub id: RunId,
+    /// `None` while the run is in progress.
+    pub outcome: Option<Outcome>,
+    /// `None` if the run is not decided.
+    pub status: Option<Status>,
+    pub description: String,
+    pub change: Option<Change>,
+    pub objective: Option<Measure>,
+    pub emulated: bool,
+}
+
+impl LoopRun {
+    fn of(run: &RunSummary) -> LoopRun {
+        let measured = run.measured();
+        LoopRun {
+            id: run.id,
+            outcome: run.outcome(),
+            status: run.decision.as_ref().map(|decision| decision.status),
+            description: run
+                .decision
+                .as_ref()
+                .map(|decision| decision.description.clone())
+                .unwrap_or_default(),
+            change: measured.change,
+            objective: measured.objective,
+            emulated: run.emulated(),
+        }
+    }
+}
+
+impl LoopView {
+    /// Reads everything. `index` is refreshed; `context` is the number of unchanged lines around each change of the edit.
+    pub fn read(project: &Project, index: &mut RunIndex, context: u32) -> Result<LoopView> {
+        let files = Files::of(project)?;
+        let running = loop_claim::is_running(project);
+        let state = read_state(project)?;
+        index.refresh();
+        let repo = Repo::open(project)?;
+        let blob = repo::incumbent(&repo, project)?.unwrap_or_default();
+        let has_verdict = |run: &&RunSummary| run.judges(project) && run.verdict.is_some();
+        let incumbent = index.newest_of_blob(&blob).find(has_verdict).map(LoopRun::of);
+        let of_kernel = || index.newest_of_kernel(&project.kernel_name, |_| true);
+        let runs = of_kernel().filter(|run| run.judges(project)).take(RUNS).map(LoopRun::of).collect();
+        let device = of_kernel().find_map(|run| run.device.clone());
+        let log = files.shown()[3].clone();
+        let log = project.files().open(&log, Access::Read).and_then(|log| read_log(log, OUTPUT_LINES));
+        let candidate = state.as_ref().and_then(|state| state.candidate.as_ref());
+        let on_disk = match inputs::on_disk(project) {
+            Ok(present) if candidate.is_some_and(|c| c.hash == blake3::hash(&present).to_hex().as_str()) => {
+                OnDisk::Candidate
+            }
+            _ if is_incumbent(project)? => OnDisk::Incumbent,
+            _ => OnDisk::Other,
+        };
+        let turn = state.as_ref().map(|state| state.turn);
+        Ok(LoopView {
+            at: Timestamp::now(),
+            running,
+            asked: files.waiting_request().as_deref().and_then(Request::parse).filter(|_| running),
+            ends_turn: running && turn.is_some_and(|turn| files.ends_turn(turn)),
+            on_disk,
+            edit: edit(project, &repo, &files, state.as_ref(), context).map_err(|error| format!("{error:#}")),
+            output: log.unwrap_or_default().into_iter().map(|line| line.text).collect(),
+            incumbent,
+            runs,
+            device,
+            branch: repo::head(&repo)?.branch,
+            kernel_option: match project.argument.as_str() {
+                "" => String::new(),
+                argument => format!(" --kernel{argument}"),
+            },
+            state,
+        })
+    }
+
+    /// Whether the command edits or its kernel is judged, so that the turn can be ended.
+    pub fn is_in_turn(&self) -> bool {
+        let phase = self.state.as_ref().map(|state| state.phase);
+        self.running && matches!(phase, Some(Phase::Editing | Phase::Judging))
+    }
+
+    /// The loop waits, or will wait after this turn, until a person asks it to go on.
+    pub fn is_pausing(&self) -> bool {
+        let is_paused = self.state.as_ref().is_some_and(|state| state.phase == Phase::Paused);
+        self.running
+            && match self.asked {
+                Some(Request::Pause) => true,
+                Some(Request::Resume) => false,
+                _ => is_paused,
+            }
+    }
+
+    /// Seconds of the budget that are spent at `now`.
+    pub fn seconds(&self, now: Timestamp) -> f64 {
+        let Some(state) = &self.state else { return 0.0 };
+        let since = now.duration_since(state.since).as_secs_f64().max(0.0);
+        state.counts.seconds + if self.running { since } else { 0.0 }
+    }
+
+    /// Experiments an hour since the budget began. `None` before the first one.
+    pub fn rate(&self, now: Timestamp) -> Option<f64> {
+        let experiments = self.state.as_ref()?.counts.experiments;
+        let hours = self.seconds(now) / 3600.0;
+        (experiments > 0 && hours > 0.0).then(|| experiments as f64 / hours)
+    }
+}
+
+/// The hunks of what the command changes in the incumbent: as it is in the work tree, or as it was taken.
+fn edit(
+    project: &Project,
+    repo: &Repo,
+    files: &Files,
+    state: Option<&State>,
+    context: u32,
+) -> Result<String> {
+    let Some(state) = state else { return Ok(String::new()) };
+    let taken = state.candidate.as_ref().and_then(|candidate| files.candidate(&candidate.hash));
+    let edited = match taken {
+        Some(bytes) => bytes,
+        None => match Root::new(&files.user).read(&files.edited(project), inputs::SIZE_LIMIT) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(String::new()),
+            read => read.context("the kernel in the work tree of the command cannot be read")?,
+        },
+    };
+    let head = repo::head(repo)?.commit.context("HEAD is on no commit")?;
+    let incumbent = repo::bytes_of(repo, project, &head)?;
+    let [old, new] = [&incumbent, &edited].map(|bytes| String::from_utf8_lossy(bytes));
+    repo::text_diff(&old, &new, context)
+}
+
+/// What a watcher looks at, to know when [`LoopView`] would read something else. Two equal ones show the same.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct LoopSnapshot {
+    pub running: bool,
+    files: Vec<Option<Stamp>>,
+}
+
+impl LoopSnapshot {
+    /// Reads no file, and takes microseconds.
+    pub fn take(project: &Project) -> LoopSnapshot {
+        let Ok(files) = Files::of(project) else { return LoopSnapshot::default() };
+        let root = project.files();
+        let mut stamps: Vec<Option<Stamp>> = files.shown().iter().map(|path| stamp(&root, path)).collect();
+        if stamps[0].is_none() {
+            // There was no loop yet.
+            return LoopSnapshot::default();
+        }
+        stamps.push(stamp(&Root::new(&files.user), &files.edited(project)));
+        LoopSnapshot { running: loop_claim::is_running(project), files: stamps }
+    }
+
+    /// There is a loop, or there was one.
+    pub fn exists(&self) -> bool {
+        !self.files.is_empty()
+    }
+
+    /// The file in whose folder a change is a reason to look again.
+    pub fn watched(project: &Project) -> PathBuf {
+        loop_claim::folder(project).join("state.json")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::state::Budget;
+    use super::*;
+
+    fn view(phase: Phase, asked: Option<Request>) -> LoopView {
+        let state = State { phase, ..State::new("kernel.cu", Budget::default(), 3) };
+        LoopView {
+            at: state.since,
+            running: true,
+            state: Some(state),
+            asked,
+            ends_turn: false,
+            on_disk: OnDisk::Incumbent,
+            edit: Ok(String::new()),
+            output: Vec::new(),
+            incumbent: None,
+            runs: Vec::new(),
+            device: None,
+            branch: None,
+            kernel_option: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_pause_counts_from_its_request_to_the_request_to_go_on() {
+        assert!(!view(Phase::Editing, None).is_pausing());
+        assert!(view(Phase::Editing, Some(Request::Pause)).is_pausing());
+        assert!(view(Phase::Paused, None).is_pausing());
+        assert!(!view(Phase::Paused, Some(Request::Resume)).is_pausing());
+        let killed = LoopView { running: false, ..view(Phase::Paused, None) };
+        assert!(!killed.is_pausing() && !killed.is_in_turn());
+    }
+
+    #[test]
+    fn the_rate_counts_the_time_of_the_loop() {
+        let mut view = view(Phase::Editing, None);
+        let now = view.at + jiff::SignedDuration::from_secs(600);
+        assert_eq!(view.rate(now), None, "nothing was judged");
+        let state = view.state.as_mut().expect("a state");
+        (state.counts.experiments, state.counts.seconds) = (10, 1200.0);
+        assert_eq!((view.seconds(now), view.rate(now)), (1800.0, Some(20.0)));
+        view.running = false;
+        assert_eq!((view.seconds(now), view.rate(now)), (1200.0, Some(30.0)), "a loop that ended");
+    }
+}

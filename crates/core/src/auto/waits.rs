@@ -1,0 +1,90 @@
+//! What a loop waits for: requests, a person's edit, and time after a failure.
+
+use super::candidate::is_incumbent;
+use super::options::{Auto, Ended};
+use super::requests::Request;
+use super::state::Phase;
+use super::the_loop::Running;
+use anyhow::Result;
+use std::time::Duration;
+
+/// How often a waiting loop looks for a person's save and for requests.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// The longest wait after a failure.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+impl Running<'_> {
+    /// What comes between two turns: requests, the budget, a person's edit.
+    pub(super) fn between(&mut self, auto: &mut Auto) -> Result<Option<Ended>> {
+        if let Some(ended) = self.requests(auto)? {
+            return Ok(Some(ended));
+        }
+        if let Some(why) = self.spent() {
+            return Ok(Some(Ended::Done(why)));
+        }
+        if auto.control.is_ended() {
+            return Ok(Some(Ended::Stopped));
+        }
+        self.wait_for_incumbent(auto)
+    }
+
+    /// Which budget is spent.
+    fn spent(&mut self) -> Option<String> {
+        self.state.counts.seconds = self.earlier + self.began.elapsed().as_secs_f64();
+        self.state.spent()
+    }
+
+    /// Does what a person asked for. A pause lasts until the next request.
+    fn requests(&mut self, auto: &mut Auto) -> Result<Option<Ended>> {
+        let mut is_paused = false;
+        loop {
+            match self.files.take_request().as_deref().and_then(Request::parse) {
+                Some(Request::Stop) => return Ok(Some(Ended::Done("a person stopped it".to_owned()))),
+                Some(Request::Pause) => {
+                    is_paused = true;
+                    self.enter(auto, Phase::Paused)?;
+                }
+                Some(Request::Resume) => is_paused = false,
+                // The step in progress reads that request elsewhere.
+                Some(Request::EndTurn) | None => {}
+            }
+            if !is_paused {
+                return Ok(None);
+            }
+            if auto.control.wait(LOOK_EVERY) {
+                return Ok(Some(Ended::Stopped));
+            }
+        }
+    }
+
+    /// Waits while the kernel's file is not the incumbent: a person edits it, or left a run.
+    pub(super) fn wait_for_incumbent(&mut self, auto: &mut Auto) -> Result<Option<Ended>> {
+        while !is_incumbent(auto.project)? {
+            if self.state.phase != Phase::WaitingForPerson {
+                self.enter(auto, Phase::WaitingForPerson)?;
+            }
+            if let Some(ended) = self.requests(auto)? {
+                return Ok(Some(ended));
+            }
+            if let Some(why) = self.spent() {
+                return Ok(Some(Ended::Done(why)));
+            }
+            if auto.control.wait(LOOK_EVERY) {
+                return Ok(Some(Ended::Stopped));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Waits after a failure, longer after each further one. Ends the loop after too many.
+    pub(super) fn back_off(&mut self, auto: &mut Auto, why: &str) -> Result<Option<Ended>> {
+        let failures = self.state.counts.failures_in_a_row;
+        if failures >= auto.options.give_up {
+            return Ok(Some(Ended::GaveUp(format!("{failures} failures in a row, the last: {why}"))));
+        }
+        self.enter(auto, Phase::BackingOff)?;
+        let wait = auto.options.back_off.saturating_mul(1 << failures.saturating_sub(1).min(16));
+        Ok(auto.control.wait(wait.min(LONGEST_WAIT)).then_some(Ended::Stopped))
+    }
+}

@@ -1,0 +1,290 @@
+//! The pane Loop: what the loop does, what it has brought, what is left of its budget, and what a person can do.
+//!
+//! ```text
+//! ━ Loop ━ turn 12 ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
+//!  now         the command edits · 34 s
+//!  lane        kernels/rmsnorm/kernel.cu on main · NVIDIA H200
+//!  experiments 40, 18 an hour: 3 kept, 30 discarded, 2 crashed, 5 left
+//!  best so far 165,210 sps, run 15: two fewer loads
+//!  budget      40 of 200 experiments · 2 h 10 min of 8 h
+//!  last turn   turn 11: discarded run 41
+//! ```
+
+use super::Data;
+use crate::format;
+use crate::keymap::{Action, Keymap};
+use crate::state::ScreenSettings;
+use crate::text::{pad, printable, wrap};
+use crate::theme::Theme;
+use crate::widgets::text_pane::draw_text;
+use crate::widgets::{PaneSlot, ScrolledText};
+use lab_core::auto::{LastTurn, LoopView, OnDisk, Phase, Request, State, TurnOutcome};
+use lab_core::text::figures::thousands;
+use ratatui::Frame;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+/// Columns of the names.
+const NAMES: usize = 12;
+
+/// Returns the text as it fits into the pane.
+pub fn draw(
+    frame: &mut Frame,
+    slot: PaneSlot,
+    data: Data,
+    text: ScrolledText,
+    appearance: &ScreenSettings,
+) -> ScrolledText {
+    let theme = &appearance.theme;
+    let state = data.loops.view().and_then(|view| view.state.as_ref());
+    let note = state.map(|state| format!("turn {}", state.turn)).unwrap_or_default();
+    let inner = slot.draw_title(frame, &note, theme);
+    draw_text(frame, slot, inner, rows(data, usize::from(inner.width), appearance), text, theme)
+}
+
+/// One row or several: a name, and what stands behind it.
+struct Fact {
+    name: &'static str,
+    text: String,
+    style: Style,
+}
+
+/// All rows, wrapped to so many columns.
+pub fn rows(data: Data, columns: usize, appearance: &ScreenSettings) -> Vec<Line<'static>> {
+    let theme = &appearance.theme;
+    let facts = match &data.loops.read {
+        None => vec![fact("", "the loop's files are read …".to_owned(), theme.quiet())],
+        Some(Err(why)) => vec![fact("", printable(why).into_owned(), theme.bad())],
+        Some(Ok(view)) => match &view.state {
+            None => what_a_loop_is(data, view, theme),
+            Some(state) => of_loop(data, view, state, theme, &appearance.keymap),
+        },
+    };
+    facts.into_iter().flat_map(|fact| laid_out(fact, columns, theme)).collect()
+}
+
+fn fact(name: &'static str, text: String, style: Style) -> Fact {
+    Fact { name, text, style }
+}
+
+fn laid_out(fact: Fact, columns: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let indent = if fact.name.is_empty() { 0 } else { NAMES };
+    if fact.text.is_empty() {
+        return vec![Line::default()];
+    }
+    let rows = wrap(&fact.text, columns.saturating_sub(indent)).into_iter().enumerate();
+    let line = |(at, row)| {
+        let name = if at == 0 { fact.name } else { "" };
+        Line::from(vec![Span::styled(pad(name, indent), theme.quiet()), Span::styled(row, fact.style)])
+    };
+    rows.map(line).collect()
+}
+
+/// For a kernel on which no loop has worked.
+fn what_a_loop_is(data: Data, view: &LoopView, theme: &Theme) -> Vec<Fact> {
+    let line = format!("lab auto{} --hours 8 -- COMMAND", view.kernel_option);
+    let text = |text: &str| fact("", text.to_owned(), theme.text());
+    vec![
+        fact("", format!("No loop has worked on {} yet.", printable(data.kernel)), theme.strong()),
+        text(
+            "A loop runs a command again and again. In each turn the command edits the kernel. lab judges the edit, keeps or \
+             discards it by rule, and tells the command what came of it.",
+        ),
+        text(""),
+        text("Start one in another terminal:"),
+        fact("", printable(&line).into_owned(), theme.key()),
+        text(""),
+        text(
+            "`lab agent-guide` says what the command is told and what it may do. The loop shows here, and it goes on when this \
+             screen is closed.",
+        ),
+    ]
+}
+
+fn of_loop(data: Data, view: &LoopView, state: &State, theme: &Theme, keymap: &Keymap) -> Vec<Fact> {
+    let now = data.loops.time(data.now).unwrap_or(view.at);
+    let mut facts = Vec::new();
+    facts.push(fact("now", doing(view, state, now), doing_style(view, state, theme)));
+    facts.extend(by_hand(data, view, state, theme, keymap));
+    let branch = view.branch.as_deref().unwrap_or("a detached HEAD");
+    let device = view.device.as_deref().map(|device| format!(" · {device}")).unwrap_or_default();
+    let lane = format!("{} on {branch}{device}", state.kernel);
+    facts.push(fact("lane", printable(&lane).into_owned(), theme.text()));
+    facts.push(fact("experiments", experiments(view, state, now), theme.text()));
+    if state.plateau {
+        let text = format!("{} turns in a row brought no keep", state.counts.discards_in_a_row);
+        facts.push(fact("plateau", text, theme.warn()));
+    }
+    facts.push(fact("best so far", best(data, view), theme.text()));
+    facts.push(fact("budget", budget(view, state, now), theme.text()));
+    if let Some(turn) = &state.last_turn {
+        facts.push(fact(
+            "last turn",
+            printable(&last(turn)).into_owned(),
+            outcome_style(turn.outcome, theme),
+        ));
+        let errors =
+            turn.answer_error.iter().map(|error| fact("answer", printable(error).into_owned(), theme.warn()));
+        facts.extend(errors);
+        if let Some(first) = turn.ignored.first() {
+            let more = match turn.ignored.len() {
+                1 => String::new(),
+                all => format!(" and {} more", all - 1),
+            };
+            facts.push(fact("ignored", format!("{}{more}", printable(first)), theme.quiet()));
+        }
+    }
+    facts
+}
+
+/// What the loop does now, and what it was asked for.
+fn doing(view: &LoopView, state: &State, now: jiff::Timestamp) -> String {
+    if !view.running {
+        return match &state.ended {
+            Some(why) => format!("ended after turn {}: {}", state.turn, printable(why)),
+            None => format!("killed in turn {}; the next `lab auto` goes on from there", state.turn),
+        };
+    }
+    let doing = match state.phase {
+        Phase::Starting => "between two turns",
+        Phase::WaitingForPerson => "waits for you",
+        Phase::Editing => "the command edits",
+        Phase::Judging => "judges the edit",
+        Phase::BackingOff => "waits after a failure",
+        Phase::Paused => "paused",
+        Phase::Ended => "ends",
+    };
+    let seconds = now.duration_since(state.since).as_secs().max(0);
+    let mut text = format!("{doing} · {}", time(seconds as f64));
+    match view.asked {
+        Some(Request::Pause) if state.phase != Phase::Paused => text += " · pauses after this turn",
+        Some(Request::Resume) if state.phase == Phase::Paused => text += " · goes on",
+        Some(Request::Stop) => text += " · ends after this turn",
+        _ => {}
+    }
+    if view.ends_turn && view.is_in_turn() {
+        text += " · the turn is being ended";
+    }
+    text
+}
+
+fn doing_style(view: &LoopView, state: &State, theme: &Theme) -> Style {
+    match state.phase {
+        _ if !view.running => theme.quiet(),
+        Phase::WaitingForPerson | Phase::BackingOff | Phase::Paused => theme.warn(),
+        _ => theme.accent(),
+    }
+}
+
+/// What to do where other bytes than the loop's are in the kernel's file.
+fn by_hand(data: Data, view: &LoopView, state: &State, theme: &Theme, keymap: &Keymap) -> Option<Fact> {
+    if !view.running || view.on_disk != OnDisk::Other {
+        return None;
+    }
+    let file = data.kernel.rsplit('/').next().unwrap_or(data.kernel);
+    let waits = match state.phase {
+        Phase::Editing => "The loop waits for you once its command has ended",
+        Phase::Judging => "The loop waits for you once its run has ended",
+        Phase::Paused => "The loop is paused, and waits for you once it goes on",
+        _ => "The loop waits for you",
+    };
+    let [keep, discard] = [Action::Keep, Action::Discard].map(|action| keymap.way(action));
+    let text = format!(
+        "▲ {file} is not the incumbent: a person has edited it. {waits}. To hand back, keep the edit ({keep}) or discard it \
+         ({discard}), which puts the incumbent back; the loop then goes on.",
+    );
+    Some(fact("by hand", printable(&text).into_owned(), theme.warn()))
+}
+
+fn experiments(view: &LoopView, state: &State, now: jiff::Timestamp) -> String {
+    let counts = &state.counts;
+    let rate = view.rate(now).map(|rate| match rate < 9.95 {
+        true => format!(", {rate:.1} an hour"),
+        false => format!(", {} an hour", thousands(rate)),
+    });
+    let rate = rate.unwrap_or_default();
+    let decided = [
+        (counts.kept, "kept"),
+        (counts.discarded, "discarded"),
+        (counts.crashed, "crashed"),
+        (counts.left, "left to a person"),
+        (counts.known, "known before"),
+        (counts.nothing, "without a change"),
+        (counts.failed, "failed"),
+    ];
+    let decided = decided.into_iter().filter(|(count, _)| *count > 0);
+    let decided: Vec<String> = decided.map(|(count, word)| format!("{count} {word}")).collect();
+    let colon = if decided.is_empty() { "" } else { ": " };
+    format!("{}{rate}{colon}{}", counts.experiments, decided.join(", "))
+}
+
+/// The incumbent: the loop keeps only what is faster.
+fn best(data: Data, view: &LoopView) -> String {
+    let Some(run) = &view.incumbent else { return "the incumbent, which no run has judged yet".to_owned() };
+    let figure = run.objective.map(|measure| {
+        let about = if run.emulated { "~" } else { "" };
+        format!("{about}{} {}, ", format::count(measure.value), format::unit(data.objective))
+    });
+    let description = match run.description.as_str() {
+        "" => String::new(),
+        text => format!(": {}", printable(text)),
+    };
+    format!("{}run {}{description}", figure.unwrap_or_default(), run.id)
+}
+
+fn budget(view: &LoopView, state: &State, now: jiff::Timestamp) -> String {
+    let (budget, counts) = (&state.budget, &state.counts);
+    let spent = time(view.seconds(now));
+    let mut parts = vec![match budget.hours {
+        Some(hours) => format!("{spent} of {}", time(hours * 3600.0)),
+        None => spent,
+    }];
+    parts.extend(budget.experiments.map(|most| format!("{} of {most} experiments", counts.experiments)));
+    match budget.cost {
+        Some(most) => parts.push(format!("cost {} of {}", format::count(counts.cost), format::count(most))),
+        None if counts.cost > 0.0 => parts.push(format!("cost {}", format::count(counts.cost))),
+        None => {}
+    }
+    let no_limit = budget.hours.is_none() && budget.experiments.is_none() && budget.cost.is_none();
+    if no_limit {
+        parts.push("no limit".to_owned());
+    }
+    parts.join(" · ")
+}
+
+/// One sentence about a turn.
+fn last(turn: &LastTurn) -> String {
+    let word = match turn.outcome {
+        TurnOutcome::Kept => "kept",
+        TurnOutcome::Discarded => "discarded",
+        TurnOutcome::Crash => "crash, discarded",
+        TurnOutcome::Left => "left undecided",
+        TurnOutcome::Known => "known",
+        TurnOutcome::Nothing => "nothing changed",
+        TurnOutcome::Failed => "failed",
+    };
+    let run = turn.run.map(|run| format!(" run {run}")).unwrap_or_default();
+    let why = if turn.why.is_empty() { String::new() } else { format!(": {}", turn.why) };
+    format!("turn {}: {word}{run}{why}", turn.turn)
+}
+
+fn outcome_style(outcome: TurnOutcome, theme: &Theme) -> Style {
+    match outcome {
+        TurnOutcome::Kept => theme.good(),
+        TurnOutcome::Crash | TurnOutcome::Failed => theme.bad(),
+        TurnOutcome::Left => theme.warn(),
+        TurnOutcome::Discarded | TurnOutcome::Known | TurnOutcome::Nothing => theme.text(),
+    }
+}
+
+/// A duration in its two largest units: `34 s`, `2 min 05 s`, `2 h 10 min`.
+fn time(seconds: f64) -> String {
+    let seconds = seconds.max(0.0) as u64;
+    match seconds {
+        ..60 => format!("{seconds} s"),
+        60..3600 if seconds.is_multiple_of(60) => format!("{} min", seconds / 60),
+        60..3600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
+        _ if (seconds / 60).is_multiple_of(60) => format!("{} h", seconds / 3600),
+        _ => format!("{} h {:02} min", seconds / 3600, seconds / 60 % 60),
+    }
+}

@@ -1,0 +1,36 @@
+//! The loop of `lab auto` beside the screen, as it was read last.
+
+use super::Now;
+use jiff::{SignedDuration, Timestamp};
+use lab_core::auto::LoopView;
+
+#[derive(Debug, Default)]
+pub struct LoopState {
+    /// A loop works on the kernel now, as the watcher saw it.
+    pub running: bool,
+    /// The last reading, or why it failed. `None` before the first.
+    pub read: Option<Result<LoopView, String>>,
+    /// When the reading came.
+    taken: Now,
+}
+
+impl LoopState {
+    /// Takes a reading.
+    pub fn take(&mut self, read: Result<LoopView, String>, now: Now) {
+        if let Ok(view) = &read {
+            self.running = view.running;
+        }
+        (self.read, self.taken) = (Some(read), now);
+    }
+
+    /// The last reading.
+    pub fn view(&self) -> Option<&LoopView> {
+        self.read.as_ref()?.as_ref().ok()
+    }
+
+    /// The time of day at `now`.
+    pub fn time(&self, now: Now) -> Option<Timestamp> {
+        let since = SignedDuration::try_from(now.saturating_sub(self.taken)).ok()?;
+        self.view()?.at.checked_add(since).ok()
+    }
+}

@@ -1,0 +1,210 @@
+//! The view Loop: what a person sees of `lab auto`, and what the keys ask it for.
+
+use super::states::{check, check_at};
+use super::world::World;
+use super::world::made::{no_loop, noon};
+use jiff::SignedDuration;
+use lab_core::auto::{LoopRun, LoopView, OnDisk, Phase, Request, State};
+use lab_core::run::RunId;
+use lab_core::run::experiment::Status;
+use lab_core::run::verdict::{Change, Outcome};
+use lab_protocol::report::{Measure, Speed};
+use serde_json::json;
+
+/// A state as `.lab/auto/KEY/state.json` holds it.
+fn state(phase: &str) -> State {
+    let turn = json!({
+        "turn": 11, "outcome": "discarded", "why": "no gate failed, and it is 1.2 % slower", "run": 41, "answer_error": null,
+        "command": "exit code 0", "seconds": 31.5, "output": ["done"],
+        "ignored": ["changed notes.txt", "changed Makefile"], "ignored_ref": "refs/lab/auto/11"
+    });
+    let counts = json!({
+        "experiments": 40, "seconds": 7680.0, "cost": 2.5, "kept": 3, "discarded": 30, "crashed": 2, "left": 5, "known": 1,
+        "nothing": 0, "failed": 2, "failures_in_a_row": 0, "discards_in_a_row": 4, "mended": 0
+    });
+    serde_json::from_value(json!({
+        "schema_version": 1, "process": 4711, "kernel": "kernels/rmsnorm/kernel.cu", "phase": phase, "turn": 12,
+        "since": (noon() - SignedDuration::from_secs(34)).to_string(), "started": "2026-05-04T09:50:00Z",
+        "budget": { "experiments": 200, "hours": 8.0, "cost": null },
+        "counts": counts, "last_turn": turn, "candidate": null, "mending": null, "patch": null, "ended": null,
+        "plateau": false
+    }))
+    .unwrap()
+}
+
+fn run(id: u64, status: Option<Status>, ratio: f64, description: &str) -> LoopRun {
+    let speed = if ratio > 0.0 { Speed::Faster } else { Speed::Slower };
+    LoopRun {
+        id: RunId(id),
+        outcome: Some(Outcome::Pass),
+        status,
+        description: description.into(),
+        change: Some(Change { ratio, spread: Some(0.003), interval: None, speed: Some(speed) }),
+        objective: Some(Measure { value: 165_210.4, low: None, high: None }),
+        emulated: false,
+    }
+}
+
+/// A loop in its twelfth turn, whose command edits.
+fn editing() -> LoopView {
+    let kept = run(38, Some(Status::Keep), 0.031, "two fewer loads");
+    LoopView {
+        running: true,
+        state: Some(state("editing")),
+        edit: Ok("@@ -1,4 +1,5 @@ rmsnorm\n __global__ void rmsnorm() {\n-    int x = 1;\n+    int x = 2;\n+    int y = 3;\n }\n".into()),
+        output: (1..=30).map(|at| format!("step {at}: the agent looks at rmsnorm")).collect(),
+        incumbent: Some(kept.clone()),
+        runs: vec![
+            LoopRun { outcome: None, change: None, objective: None, ..run(42, None, 0.0, "") },
+            run(41, Some(Status::Discard), -0.012, "wider tiles, \u{202e}once more"),
+            LoopRun { outcome: Some(Outcome::Crash), change: None, ..run(40, Some(Status::Crash), 0.0, "a cluster of two") },
+            run(39, None, 0.011, ""),
+            kept,
+        ],
+        device: Some("NVIDIA H200".into()),
+        ..no_loop()
+    }
+}
+
+fn world(view: LoopView) -> World {
+    let mut world = World::new();
+    world.loops = Ok(view);
+    world.tell("open; say correctness: pass; end pass 165210; loop; press 7");
+    world
+}
+
+#[test]
+fn without_a_loop_the_view_says_what_one_is_and_the_line_that_starts_one() {
+    let mut world = world(no_loop());
+    check("loop_none", &mut world);
+    world.screen(160, 45);
+    world.tell("press space");
+    assert!(world.words().contains("pause-loop: no loop runs"), "{}", world.words());
+    assert_eq!(world.asked, [""; 0]);
+    let other = LoopView { kernel_option: " --kernel kernels/rmsnorm".into(), ..no_loop() };
+    let words = self::world(other).words();
+    assert!(words.contains("lab auto --kernel kernels/rmsnorm --hours 8 -- COMMAND"), "{words}");
+}
+
+#[test]
+fn a_loop_whose_command_edits() {
+    check("loop_editing", &mut world(editing()));
+}
+
+#[test]
+fn a_person_has_edited_the_kernel() {
+    let waiting = LoopView { state: Some(state("waiting_for_person")), on_disk: OnDisk::Other, ..editing() };
+    check_at("loop_by_hand", &mut world(waiting), &[(160, 45), (80, 24)]);
+    let soon = LoopView { on_disk: OnDisk::Other, ..editing() };
+    let words = world(soon).words();
+    assert!(words.contains("waits for you once its command has ended"), "{words}");
+}
+
+#[test]
+fn a_loop_that_ended_and_one_that_was_killed_say_so() {
+    let ended = State { ended: Some("the budget of 40 experiments is spent".into()), ..state("ended") };
+    let mut world = world(LoopView { running: false, state: Some(ended), ..editing() });
+    let words = world.words();
+    assert!(words.contains("ended after turn 12: the budget of 40 experiments is spent"), "{words}");
+    world.loops = Ok(LoopView { running: false, ..editing() });
+    world.tell("loop");
+    let words = world.words();
+    assert!(words.contains("killed in turn 12; the next `lab auto` goes on from there"), "{words}");
+    world.loops = Err("state.json is damaged: remove it".into());
+    world.tell("loop");
+    assert!(world.words().contains("state.json is damaged: remove it"), "{}", world.words());
+}
+
+#[test]
+fn space_pauses_and_resumes_and_x_ends_the_turn() {
+    let mut world = world(editing());
+    assert!(
+        world.words().contains("Space pause loop") && world.words().contains("x end turn"),
+        "{}",
+        world.words()
+    );
+    world.tell("press space");
+    assert_eq!(world.asked.pop().as_deref(), Some("Loop(Pause)"));
+    assert!(world.words().contains("the loop pauses after this turn"), "{}", world.words());
+    world.loops = Ok(LoopView { asked: Some(Request::Pause), ..editing() });
+    world.tell("loop");
+    let words = world.words();
+    assert!(words.contains("· pauses after this turn") && words.contains("Space resume loop"), "{words}");
+    world.tell("press space");
+    assert_eq!(world.asked.pop().as_deref(), Some("Loop(Resume)"));
+    world.tell("press x");
+    assert_eq!(world.asked.pop().as_deref(), Some("Loop(EndTurn)"));
+    world.loops = Ok(LoopView { state: Some(state("paused")), ..editing() });
+    world.tell("loop; press space");
+    assert_eq!(world.asked.pop().as_deref(), Some("Loop(Resume)"));
+    world.tell("press x");
+    assert!(world.words().contains("end-turn: no turn is in progress"), "{}", world.words());
+    assert_eq!(world.asked, [""; 0]);
+}
+
+#[test]
+fn in_other_views_the_keys_mean_what_they_always_mean() {
+    let mut world = world(editing());
+    world.tell("press 1; press x");
+    assert!(world.words().contains("stop: no run in progress"), "{}", world.words());
+    assert_eq!(world.asked, [""; 0], "the loop was asked for nothing");
+    world.tell("press esc");
+    let words = world.words();
+    assert!(words.contains("a loop runs here: 7 shows it"), "{words}");
+}
+
+#[test]
+fn the_clock_goes_on_and_nothing_is_read_for_it() {
+    let mut world = world(editing());
+    assert!(world.words().contains("the command edits · 34 s"), "{}", world.words());
+    world.loops = Err("nobody reads this".into());
+    world.tell("wait 30000");
+    let words = world.words();
+    assert!(words.contains("the command edits · 1 min 04 s"), "{words}");
+    assert!(words.contains("2 h 09 min of 8 h"), "{words}");
+}
+
+#[test]
+fn what_an_agent_prints_cannot_move_the_cursor() {
+    let mut view = editing();
+    view.output = vec!["\u{1b}[2Jgone \u{9b}31m".into()];
+    let last = view.state.as_mut().unwrap().last_turn.as_mut().unwrap();
+    last.why = "\u{1b}]0;title\u{7}why".into();
+    view.edit = Err("\u{1b}[Hno edit".into());
+    let mut world = world(view);
+    let screen = world.screen(160, 45);
+    assert!(
+        !screen.contains('\u{1b}') && !screen.contains('\u{9b}') && !screen.contains('\u{7}'),
+        "{screen:?}"
+    );
+    assert!(screen.contains("gone") && screen.contains("no edit"), "{screen}");
+}
+
+#[test]
+fn the_end_of_the_output_is_shown_until_somebody_scrolls_up() {
+    let mut world = world(editing());
+    assert!(world.words().contains("step 30:") && !world.words().contains("step 1:"), "{}", world.words());
+    world.tell("press tab; press tab; press tab; press g");
+    assert!(world.words().contains("step 1:"), "{}", world.words());
+    let mut view = editing();
+    view.output.push("step 31: new".into());
+    world.loops = Ok(view);
+    world.tell("loop");
+    assert!(!world.words().contains("step 31:"), "{}", world.words());
+    world.tell("press G");
+    assert!(world.words().contains("step 31: new"), "{}", world.words());
+    world.tell("press y");
+    assert!(world.clipboard.starts_with("step 1: the agent"), "{}", world.clipboard);
+}
+
+#[test]
+fn a_loop_decides_its_runs_itself() {
+    let mut world = world(editing());
+    world.tell("press 1; press a; save; say correctness: pass; end pass 170020 0.029");
+    assert!(world.words().contains("auto on"), "{}", world.words());
+    assert_eq!(world.commits.len(), 1, "the rule of the screen left the run to the loop");
+    assert_eq!(
+        world.model.loops.view().and_then(|view| Some(view.state.as_ref()?.phase)),
+        Some(Phase::Editing)
+    );
+}
