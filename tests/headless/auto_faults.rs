@@ -118,3 +118,17 @@ fn files_besides_the_kernel_are_kept_until_there_is_no_room_for_them() {
     assert_eq!(lab.git("show refs/lab/auto/2:small.txt"), "small\n");
     assert_eq!(lab.git("show refs/lab/auto/2:kernel.cu"), "// the first\nrun half\n");
 }
+
+#[test]
+fn a_row_that_could_not_be_written_is_written_by_a_later_turn() {
+    let lab = lab();
+    std::os::unix::fs::symlink("nowhere", lab.path("results.tsv")).unwrap();
+    let line = "echo \"run slower $LAB_TURN\" >> kernel.cu";
+    auto(&lab, "--experiments 1", line).is(0).says("turn 1: discarded run 1");
+    fs::remove_file(lab.path("results.tsv")).unwrap();
+    assert_eq!(lab.lab("log --json").is(0).json()["problems"].as_array().unwrap().len(), 1);
+    auto(&lab, "--experiments 1", line).is(0).says("turn 2: discarded run 2");
+    assert_eq!(lab.rows().len(), 2);
+    let log = lab.lab("log --json").is(0).json();
+    assert_eq!((&log["problems"], log["experiments"].as_array().unwrap().len()), (&serde_json::json!([]), 2));
+}
