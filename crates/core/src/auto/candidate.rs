@@ -39,8 +39,6 @@ pub(super) struct Judging<'a> {
     pub files: &'a Files,
     pub spec: &'a RunSpec,
     pub ready: &'a mut Ready,
-    /// Judges to have on standby.
-    pub ahead: usize,
     pub control: &'a Control,
 }
 
@@ -83,10 +81,6 @@ impl Judging<'_> {
                     return Ok(Came::Ended(told.ended(TurnOutcome::Known, in_words(&known))));
                 }
                 let (spec, standby) = (self.ready.spec(self.spec), self.ready.take());
-                // The next ones get ready while this one judges.
-                if self.ahead > 1 {
-                    self.ready.prepare(project, self.spec, self.ahead);
-                }
                 match execute_by(standby, project, &spec, index, self.control, |_| {}) {
                     Ok(record) => record,
                     Err(NotRun::Kernel(why)) => {

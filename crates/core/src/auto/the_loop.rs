@@ -8,7 +8,7 @@ use super::files::Files;
 use super::hints::{self, Told};
 use super::options::{Auto, Editor, Ended};
 use super::progress;
-use super::ready::{self, Ready};
+use super::ready::Ready;
 use super::state::{Candidate, LeftRun, Phase, State, TurnOutcome};
 use super::{mutator, patches, turn};
 use crate::decide;
@@ -146,9 +146,8 @@ impl Running<'_> {
         self.enter(auto, Phase::Judging)?;
         command::end_turn(self.files)?;
         let (project, files, spec, ready) = (auto.project, self.files, auto.spec, &mut self.ready);
-        let ahead = ready::ahead(&auto.options.editor);
         let (came, is_ended) = turn::endable(files, self.state.turn, auto.control, |control| {
-            let mut judging = Judging { project, files, spec, ready, ahead, control };
+            let mut judging = Judging { project, files, spec, ready, control };
             let came = judging.finish(index, candidate);
             came.and_then(|came| judging.put_back(candidate).map(|()| came))
         })?;
@@ -218,7 +217,7 @@ impl Running<'_> {
     fn edit(&mut self, auto: &mut Auto, index: &mut RunIndex) -> Result<Option<Ended>> {
         self.state.turn += 1;
         self.enter(auto, Phase::Editing)?;
-        self.ready.prepare(auto.project, auto.spec, ready::ahead(&auto.options.editor));
+        self.ready.prepare(auto.project, auto.spec);
         index.refresh();
         let mut is_ended = false;
         let edited = match &auto.options.editor {

@@ -23,8 +23,7 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(2);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     Screen,
-    /// A loop keeps several, by number.
-    Loop(usize),
+    Loop,
 }
 
 impl Owner {
@@ -33,7 +32,7 @@ impl Owner {
         let key = project.kernel_key();
         match self {
             Owner::Screen => key,
-            Owner::Loop(number) => format!("{key}.loop-{number}"),
+            Owner::Loop => format!("{key}.loop"),
         }
     }
 }
@@ -80,11 +79,6 @@ impl Standby {
         let running = process::start(judge, theirs)?;
         let kernel = tree.join(&project.kernel_name);
         Ok(Some(Standby { running, owner, orders, kernel, command, files: others(inputs), incumbent }))
-    }
-
-    /// Whose folder it is in.
-    pub fn owner(&self) -> Owner {
-        self.owner
     }
 
     /// Whether the judge lives, and was started with the command line and the incumbent that a run would have now. Reads
