@@ -70,7 +70,7 @@ def built_in(work):
     """A problem for the built-in harness, committed, and a kernel that is not judged yet. The cache holds what a first run
     makes: headers, a reference, inputs."""
     work.begin()
-    (work.repo / "harness.py").unlink()
+    (work.repo / "harness.sh").unlink()
     work.write("lab.toml", 'kernel = "kernel.cu"\ndevice = "cpu"\n')
     work.write("problem.toml", PROBLEM)
     work.write("kernel.cu", KERNEL)

@@ -4,7 +4,7 @@ use super::states::{check, check_at};
 use super::world::World;
 use super::world::made::{no_loop, noon};
 use jiff::SignedDuration;
-use lab_core::auto::{LoopRun, LoopView, OnDisk, Phase, Request, State};
+use lab_core::auto::{Budget, LoopRun, LoopView, OnDisk, Phase, Request, State};
 use lab_core::run::RunId;
 use lab_core::run::experiment::Status;
 use lab_core::run::verdict::{Change, Outcome};
@@ -113,6 +113,16 @@ fn a_loop_that_ended_and_one_that_was_killed_say_so() {
     world.loops = Err("state.json is damaged: remove it".into());
     world.tell("loop");
     assert!(world.words().contains("state.json is damaged: remove it"), "{}", world.words());
+}
+
+#[test]
+fn the_budget_may_be_a_part_of_the_floor() {
+    let mut view = editing();
+    let state = view.state.as_mut().unwrap();
+    state.budget = Budget { until_floor: Some(90.0), ..Budget::default() };
+    let words = world(view).words();
+    assert!(words.contains("until the floor is 90 % of the time"), "{words}");
+    assert!(!words.contains("no limit"), "{words}");
 }
 
 #[test]

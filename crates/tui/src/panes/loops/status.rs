@@ -245,7 +245,14 @@ fn budget(view: &LoopView, state: &State, now: jiff::Timestamp) -> String {
         None if counts.cost > 0.0 => parts.push(format!("cost {}", format::count(counts.cost))),
         None => {}
     }
-    let no_limit = budget.hours.is_none() && budget.experiments.is_none() && budget.cost.is_none();
+    parts.extend(budget.until_floor.map(|percent| {
+        let floor = state.bounds.as_ref().map(|bounds| format!(" (now {:.1} %)", bounds.of_floor));
+        format!("until the floor is {percent} % of the time{}", floor.unwrap_or_default())
+    }));
+    let no_limit = budget.hours.is_none()
+        && budget.experiments.is_none()
+        && budget.cost.is_none()
+        && budget.until_floor.is_none();
     if no_limit {
         parts.push("no limit".to_owned());
     }
