@@ -61,7 +61,7 @@ impl TensorProblem {
         cx: &mut ProblemContext,
         is_idle: &mut dyn FnMut() -> bool,
     ) -> Result<(), Stop> {
-        if self.stocking != Stocking::Makes {
+        if self.stocking != Stocking::Makes || !is_idle() {
             return Ok(());
         }
         self.timed_when = self.when;
