@@ -7,7 +7,7 @@ use std::fs;
 use std::process::Child;
 
 /// A repository whose harness says `faster`, `slower`, `same`, `wrong` or `crash` as the kernel's last line does.
-fn lab() -> Lab {
+pub fn lab() -> Lab {
     let lab = Lab::new();
     in_turns(&lab, 1.05, "faster");
     let faster = lab.read("harness.py");

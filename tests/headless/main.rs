@@ -6,6 +6,7 @@
 mod headers;
 
 mod auto;
+mod auto_lanes;
 mod auto_loop;
 mod bad_git;
 mod bad_harness;

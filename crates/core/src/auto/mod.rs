@@ -10,6 +10,7 @@ mod candidate;
 mod command;
 mod files;
 mod hints;
+mod lanes;
 mod patches;
 mod requests;
 mod state;
@@ -19,6 +20,7 @@ mod view;
 
 pub use answer::Answer;
 pub use files::{is_running, read_state};
+pub use lanes::{device_name, lanes, open_lane};
 pub use requests::{Request, request};
 pub use state::{Budget, Counts, LastTurn, Phase, State, TurnOutcome, VERSION};
 pub use the_loop::{Auto, Editor, Ended, Options, run};

@@ -4,6 +4,7 @@ use super::candidate::{Came, Judging, is_incumbent};
 use super::command::{Edit, Edited, TURN_ENDED};
 use super::files::{Files, read_state};
 use super::hints::{self, Told};
+use super::lanes::device_name;
 use super::patches;
 use super::requests::Request;
 use super::state::{Budget, Candidate, Counts, Phase, State, TurnOutcome};
@@ -360,6 +361,7 @@ impl Running<'_> {
             state: &state,
             control,
             whole: auto.control,
+            device: &device_name(auto.spec.device.unwrap_or(auto.project.config.device)),
         };
         edit.run()
     }

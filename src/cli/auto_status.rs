@@ -1,0 +1,120 @@
+//! `lab auto status`: what the loop of a kernel and its lanes do, and what they have brought.
+
+use super::{JsonArg, KernelArg, answer, open, say};
+use anyhow::Result;
+use clap::Args;
+use lab_core::auto::{self, LastTurn, Phase, State, TurnOutcome};
+use lab_protocol::Exit;
+use serde::Serialize;
+use std::process::ExitCode;
+
+#[derive(Args, Debug)]
+pub struct StatusArgs {
+    #[command(flatten)]
+    kernel: KernelArg,
+    #[command(flatten)]
+    json: JsonArg,
+}
+
+/// What `lab auto status` prints with `--json`.
+#[derive(Serialize)]
+struct StatusAnswer {
+    /// Whether a loop works on the kernel now.
+    running: bool,
+    /// `None` if there was no loop yet.
+    state: Option<State>,
+    /// The lanes of the kernel.
+    lanes: Vec<LaneAnswer>,
+}
+
+/// One lane of `lab auto --lanes`.
+#[derive(Serialize)]
+struct LaneAnswer {
+    lane: String,
+    running: bool,
+    state: Option<State>,
+}
+
+pub fn main(options: &StatusArgs) -> Result<ExitCode> {
+    let project = open(options.kernel.kernel.as_deref())?;
+    let (running, state) = (auto::is_running(&project)?, auto::read_state(&project)?);
+    let lanes = auto::lanes(&project);
+    let lanes = lanes.iter().map(|lane| {
+        Ok(LaneAnswer {
+            lane: lane.lane.clone().unwrap_or_default(),
+            running: auto::is_running(lane)?,
+            state: auto::read_state(lane)?,
+        })
+    });
+    let lanes: Vec<LaneAnswer> = lanes.collect::<Result<_>>()?;
+    if options.json.json {
+        return Ok(answer(Exit::Passed, StatusAnswer { running, state, lanes }));
+    }
+    if state.is_none() && lanes.is_empty() {
+        say(&format!("no `lab auto` has worked on {} yet", project.kernel_name));
+    }
+    state.iter().for_each(|state| tell_status(running, state));
+    for LaneAnswer { lane, running, state } in &lanes {
+        say(&format!("lane {lane}"));
+        state.iter().for_each(|state| tell_status(*running, state));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What a loop does, and what it has brought.
+fn tell_status(running: bool, state: &State) {
+    say(&match (running, &state.ended) {
+        (true, _) => format!("turn {}: {}", state.turn, phase(state.phase)),
+        (false, Some(why)) => format!("ended after turn {}: {why}", state.turn),
+        (false, None) => format!("killed in turn {}; the next `lab auto` goes on from there", state.turn),
+    });
+    say(&format!("  {}", counts(state)));
+    state.last_turn.iter().for_each(|turn| say(&format!("  last: {}", in_words(turn))));
+}
+
+fn phase(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Starting => "between two turns",
+        Phase::WaitingForPerson => "waiting: the kernel's file is not the incumbent, so a person edits it",
+        Phase::Editing => "the command edits",
+        Phase::Judging => "judging",
+        Phase::BackingOff => "waiting after a failure",
+        Phase::Paused => "paused",
+        Phase::Ended => "ended",
+    }
+}
+
+pub(super) fn counts(state: &State) -> String {
+    let counts = &state.counts;
+    let mut text = format!(
+        "{} experiments: {} kept, {} discarded, {} crashed, {} left; {} known, {} without a change, {} failed",
+        counts.experiments,
+        counts.kept,
+        counts.discarded,
+        counts.crashed,
+        counts.left,
+        counts.known,
+        counts.nothing,
+        counts.failed
+    );
+    if state.plateau {
+        text += &format!("; plateau: {} turns in a row brought no keep", counts.discards_in_a_row);
+    }
+    text
+}
+
+/// One line about a turn.
+pub(super) fn in_words(turn: &LastTurn) -> String {
+    let word = match turn.outcome {
+        TurnOutcome::Kept => "kept",
+        TurnOutcome::Discarded => "discarded",
+        TurnOutcome::Crash => "crash, discarded",
+        TurnOutcome::Left => "left undecided",
+        TurnOutcome::Known => "known",
+        TurnOutcome::Nothing => "nothing changed",
+        TurnOutcome::Failed => "failed",
+    };
+    let run = turn.run.map(|run| format!(" run {run}")).unwrap_or_default();
+    let why = if turn.why.is_empty() { String::new() } else { format!(": {}", turn.why) };
+    format!("turn {}: {word}{run}{why}", turn.turn)
+}
