@@ -115,7 +115,13 @@ fn a_decision_that_a_lane_has_begun_is_completed_in_that_lane() {
     held.lock().unwrap();
     let mut child = start(&lab, "--experiments 1", "echo \"run quick on $LAB_DEVICE\" >> kernel.cu");
     let begun = ["repo-cuda-0", "repo-cuda-1"].map(|lane| format!(".lab/unfinished-{lane}.json"));
-    until("a lane decides", || begun.iter().any(|file| lab.path(file).exists()));
+    until("a lane decides, and the other one has taken its kernel", || {
+        let status = lab.lab("auto status --json").is(0).json();
+        let lanes = status["lanes"].as_array().unwrap();
+        begun.iter().any(|file| lab.path(file).exists())
+            && lanes.len() == 2
+            && lanes.iter().all(|lane| !lane["state"]["candidate"].is_null())
+    });
     child.kill().unwrap();
     child.wait().unwrap();
     drop(held);
