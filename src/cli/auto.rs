@@ -1,25 +1,21 @@
 //! `lab auto`: lets a command edit the kernel again and again, and judges and decides each edit.
 
+use super::auto_status::{self, StatusArgs, counts, in_words};
 use super::json::run::RunReport;
-use super::{JsonArg, KernelArg, answer, complain, failed, open, say};
+use super::{KernelArg, complain, failed, open, say};
 use crate::confinement;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
-use lab_core::auto::{
-    self, Auto, Budget, DiskUse, Editor, Ended, KeptPoint, LastTurn, LeftRun, Options, Phase, Request, State,
-    TurnOutcome,
-};
+use lab_core::auto::{self, Auto, Budget, Editor, Ended, Options, Phase, Request, State};
 use lab_core::project::Project;
-use lab_core::repo::{Repo, short};
+use lab_core::repo::Repo;
 use lab_core::run::Reason;
 use lab_core::run::record::Record;
 use lab_core::runner::process::Control;
 use lab_core::runner::spec::RunSpec;
 use lab_core::store::RunIndex;
-use lab_core::text::figures;
 use lab_protocol::{Exit, Target};
 use lab_system::{child_group, lifetime};
-use serde::Serialize;
 use serde_json::Value;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -40,6 +36,9 @@ pub struct AutoArgs {
     /// auto, cpu, cuda, cuda:1; overrides lab.toml
     #[arg(long)]
     device: Option<Target>,
+    /// Loops side by side, one for each of these devices: cuda:0,cuda:1. Each has a work tree and a branch of its own
+    #[arg(long, value_name = "DEVICES", value_delimiter = ',', conflicts_with_all = ["device", "patches", "from"])]
+    lanes: Vec<Target>,
     /// End after so many judged experiments
     #[arg(long, value_name = "N")]
     experiments: Option<u64>,
@@ -98,14 +97,6 @@ enum Action {
     EndTurn(KernelArg),
 }
 
-#[derive(Args, Debug)]
-struct StatusArgs {
-    #[command(flatten)]
-    kernel: KernelArg,
-    #[command(flatten)]
-    json: JsonArg,
-}
-
 /// A number above 0.
 fn positive(text: &str) -> Result<f64, String> {
     let number: f64 = text.parse().map_err(|_| format!("'{text}' is no number"))?;
@@ -121,19 +112,9 @@ fn percent(text: &str) -> Result<f64, String> {
     text.parse().ok().filter(|percent| *percent <= 100.0).ok_or_else(|| "it must be at most 100".to_owned())
 }
 
-/// What `lab auto status` prints with `--json`.
-#[derive(Serialize)]
-struct StatusAnswer {
-    /// Whether a loop works on the kernel now.
-    running: bool,
-    /// `None` if there was no loop yet.
-    state: Option<State>,
-    disk: DiskUse,
-}
-
 pub fn main(options: &AutoArgs) -> Result<ExitCode> {
     match &options.action {
-        Some(Action::Status(status)) => show_status(status),
+        Some(Action::Status(status)) => auto_status::main(status),
         Some(Action::Pause(kernel)) => ask(kernel, Request::Pause),
         Some(Action::Resume(kernel)) => ask(kernel, Request::Resume),
         Some(Action::Stop(kernel)) => ask(kernel, Request::Stop),
@@ -160,108 +141,6 @@ fn ask(kernel: &KernelArg, asked: Request) -> Result<ExitCode> {
         }
     });
     Ok(ExitCode::SUCCESS)
-}
-
-fn show_status(options: &StatusArgs) -> Result<ExitCode> {
-    let project = open(options.kernel.kernel.as_deref())?;
-    let (running, state) = (auto::is_running(&project)?, auto::read_state(&project)?);
-    let disk = auto::disk_use(&project)?;
-    if options.json.json {
-        return Ok(answer(Exit::Passed, StatusAnswer { running, state, disk }));
-    }
-    let Some(state) = state else {
-        say(&format!("no `lab auto` has worked on {} yet", project.kernel_name));
-        return Ok(ExitCode::SUCCESS);
-    };
-    say(&match (running, &state.ended) {
-        (true, _) => format!("turn {}: {}", state.turn, phase(state.phase)),
-        (false, Some(why)) => format!("ended after turn {}: {why}", state.turn),
-        (false, None) => format!("killed in turn {}; the next `lab auto` goes on from there", state.turn),
-    });
-    say(&format!("  {}", counts(&state)));
-    state.last_turn.iter().for_each(|turn| say(&format!("  last: {}", in_words(turn))));
-    let megabytes = |bytes: u64| bytes as f64 / 1e6;
-    say(&format!(
-        "  on disk: {:.1} MB in .lab/runs, {:.1} MB of git's objects",
-        megabytes(disk.runs_bytes),
-        megabytes(disk.git_bytes)
-    ));
-    where_it_stands(&state).iter().for_each(|line| say(&format!("  {line}")));
-    Ok(ExitCode::SUCCESS)
-}
-
-/// The best experiment, the floor, kept kernels to go back to, and runs that wait for a person.
-fn where_it_stands(state: &State) -> Vec<String> {
-    let mut lines = Vec::new();
-    lines.extend(state.best.as_ref().map(|best| {
-        let (figure, commit) = (figures::figure(best.value), short(&best.commit));
-        format!("best: run {} at {commit}, {} {figure}: {}", best.run, best.objective, best.description)
-    }));
-    lines.extend(state.bounds.as_ref().map(|bounds| {
-        let estimate =
-            bounds.of_estimate.map(|percent| format!(", the estimate {percent:.0} %")).unwrap_or_default();
-        format!(
-            "the floor is {:.1} % of the incumbent's time{estimate} (run {})",
-            bounds.of_floor, bounds.run
-        )
-    }));
-    for KeptPoint { run, commit, description } in &state.older_kept {
-        let commit = short(commit);
-        lines.push(format!(
-            "kept before: run {run} '{description}' (`lab auto --from {commit}` starts there)"
-        ));
-    }
-    for LeftRun { run, description, why } in &state.left {
-        lines.push(format!("left to you: run {run} '{description}': {why} (`lab restore left/{run}`)"));
-    }
-    lines
-}
-
-fn phase(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Starting => "between two turns",
-        Phase::WaitingForPerson => "waiting: the kernel's file is not the incumbent, so a person edits it",
-        Phase::Editing => "the command edits",
-        Phase::Judging => "judging",
-        Phase::BackingOff => "waiting after a failure",
-        Phase::Paused => "paused",
-        Phase::Ended => "ended",
-    }
-}
-
-fn counts(state: &State) -> String {
-    let counts = &state.counts;
-    let mut text = format!(
-        "{} experiments: {} kept, {} discarded, {} crashed, {} left; {} known, {} without a change, {} failed",
-        counts.experiments,
-        counts.kept,
-        counts.discarded,
-        counts.crashed,
-        counts.left,
-        counts.known,
-        counts.nothing,
-        counts.failed
-    );
-    if state.plateau {
-        text += &format!("; plateau: {} turns in a row brought no keep", counts.discards_in_a_row);
-    }
-    text
-}
-
-/// One line about a turn.
-fn in_words(turn: &LastTurn) -> String {
-    let word = match turn.outcome {
-        TurnOutcome::Kept => "kept",
-        TurnOutcome::Discarded => "discarded",
-        TurnOutcome::Crash => "crash, discarded",
-        TurnOutcome::Left => "left undecided",
-        TurnOutcome::Known => "known",
-        TurnOutcome::Nothing => "nothing changed",
-        TurnOutcome::Failed => "failed",
-    };
-    let run = turn.run.map(|run| format!(" run {run}")).unwrap_or_default();
-    let why = if turn.why.is_empty() { String::new() } else { format!(": {}", turn.why) };
-    format!("turn {}: {word}{run}{why}", turn.turn)
 }
 
 fn run(options: &AutoArgs) -> Result<ExitCode> {
@@ -295,63 +174,111 @@ fn run(options: &AutoArgs) -> Result<ExitCode> {
     };
     let control = Arc::new(Control::new()?);
     let ended_by = end_on_signals(control.clone())?;
-    let spec = RunSpec {
-        device: options.device,
-        confinement: confinement::missing,
-        ..RunSpec::new(Reason::Command)
-    };
-    let report = |index: &RunIndex, record: &Record| as_json(&project, index, record);
-    let mut shown = 0;
-    let mut tell = |state: &State| match (state.phase, &state.last_turn) {
-        (Phase::WaitingForPerson, _) => say(&format!(
-            "waiting: {} is not the incumbent, so a person edits it (keep or discard it, and the loop goes on)",
-            project.kernel_name
-        )),
-        (Phase::Paused, _) => say("paused: `lab auto resume` lets it go on"),
-        (_, Some(turn)) if turn.turn != shown => {
-            shown = turn.turn;
-            say(&in_words(turn));
-            turn.ignored.iter().take(IGNORED_LINES).for_each(|line| say(&format!("  ignored: {line}")));
-            turn.answer_error.iter().for_each(|error| say(&format!("  {error}")));
-            if let Ok(repo) = Repo::open(&project) {
-                super::clean::after_a_decision(&repo);
-            }
-        }
-        (Phase::BackingOff, _) => {
-            let why = state.candidate.as_ref().map(|candidate| format!(": {}", candidate.told.why));
-            say(&format!("waiting after a failure{}", why.unwrap_or_default()));
-        }
-        _ => {}
-    };
-    let mut auto = Auto {
-        project: &project,
-        options: &loop_options,
-        spec: &spec,
-        control: &control,
-        report: &report,
-        tell: &mut tell,
-    };
-    let ended = auto::run(&mut auto)?;
-    if let Some(state) = auto::read_state(&project)? {
-        say(&counts(&state));
+    let running = Running { options: &loop_options, control: &control, ended_by: &ended_by };
+    if options.lanes.is_empty() {
+        return running.run(&project, options.device, "").map(ExitCode::from);
     }
-    Ok(match ended {
-        Ended::Done(why) => {
-            say(&format!("ended: {why}"));
-            ExitCode::SUCCESS
+    if let Some(twice) =
+        options.lanes.iter().enumerate().find(|(at, lane)| options.lanes[..*at].contains(lane))
+    {
+        return Ok(failed(
+            &format!("--lanes names {} twice: one lane works on a device", auto::device_name(*twice.1)),
+            Exit::Usage,
+        ));
+    }
+    let open = |device: &Target| {
+        let mut lane = auto::open_lane(&project, *device)?;
+        lane.config.auto.keep_shorter |= options.keep_shorter;
+        Ok((*device, lane))
+    };
+    let lanes = options.lanes.iter().map(open);
+    let lanes: Vec<(Target, Project)> = lanes.collect::<Result<_>>()?;
+    for (device, lane) in &lanes {
+        say(&format!(
+            "{}: in {}, on the branch lane/{}",
+            auto::device_name(*device),
+            lane.root.display(),
+            lane.lane.as_deref().unwrap_or_default()
+        ));
+    }
+    Ok(std::thread::scope(|scope| {
+        let work = |(device, lane): (Target, Project)| running.lane(&lane, device);
+        let lanes: Vec<_> = lanes.into_iter().map(|lane| scope.spawn(move || work(lane))).collect();
+        // A lane that panics ends as one that cannot write its files.
+        let codes = lanes.into_iter().map(|lane| lane.join().unwrap_or(1));
+        ExitCode::from(codes.max().unwrap_or(0))
+    }))
+}
+
+/// What all loops of a command share.
+#[derive(Clone, Copy)]
+struct Running<'a> {
+    options: &'a Options,
+    control: &'a Control,
+    ended_by: &'a AtomicI32,
+}
+
+impl Running<'_> {
+    /// Runs the loop of a lane to its end. Returns its exit code.
+    fn lane(&self, project: &Project, device: Target) -> u8 {
+        let name = auto::device_name(device);
+        self.run(project, Some(device), &format!("{name}: ")).unwrap_or_else(|error| {
+            complain(&format!("{name}: {error:#}"));
+            1
+        })
+    }
+
+    /// Runs a loop to its end. `lane` goes before each line. Returns the exit code.
+    fn run(&self, project: &Project, device: Option<Target>, lane: &str) -> Result<u8> {
+        let say = |text: &str| say(&format!("{lane}{text}"));
+        let spec = RunSpec { device, confinement: confinement::missing, ..RunSpec::new(Reason::Command) };
+        let report = |index: &RunIndex, record: &Record| as_json(project, index, record);
+        let mut shown = 0;
+        let mut tell = |state: &State| match (state.phase, &state.last_turn) {
+            (Phase::WaitingForPerson, _) => say(&format!(
+                "waiting: {} is not the incumbent, so a person edits it (keep or discard it, and the loop goes on)",
+                project.kernel_name
+            )),
+            (Phase::Paused, _) => say("paused: `lab auto resume` lets it go on"),
+            (_, Some(turn)) if turn.turn != shown => {
+                shown = turn.turn;
+                say(&in_words(turn));
+                turn.ignored.iter().take(IGNORED_LINES).for_each(|line| say(&format!("  ignored: {line}")));
+                turn.answer_error.iter().for_each(|error| say(&format!("  {error}")));
+                if let Ok(repo) = Repo::open(project) {
+                    super::clean::after_a_decision(&repo);
+                }
+            }
+            (Phase::BackingOff, _) => {
+                let why = state.candidate.as_ref().map(|candidate| format!(": {}", candidate.told.why));
+                say(&format!("waiting after a failure{}", why.unwrap_or_default()));
+            }
+            _ => {}
+        };
+        let (options, control) = (self.options, self.control);
+        let mut auto = Auto { project, options, spec: &spec, control, report: &report, tell: &mut tell };
+        let ended = auto::run(&mut auto)?;
+        if let Some(state) = auto::read_state(project)? {
+            say(&counts(&state));
         }
-        Ended::GaveUp(why) => {
-            complain(&format!("gave up: {why}"));
-            ExitCode::from(GAVE_UP)
-        }
-        Ended::Stopped => {
-            let signal = ended_by.load(Ordering::SeqCst);
-            say(
-                "ended by a signal: a kernel that was taken and not decided is decided by the next `lab auto`",
-            );
-            ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX))
-        }
-    })
+        Ok(match ended {
+            Ended::Done(why) => {
+                say(&format!("ended: {why}"));
+                0
+            }
+            Ended::GaveUp(why) => {
+                complain(&format!("{lane}gave up: {why}"));
+                GAVE_UP
+            }
+            Ended::Stopped => {
+                let signal = self.ended_by.load(Ordering::SeqCst);
+                say(
+                    "ended by a signal: a kernel that was taken and not decided is decided by the next `lab auto`",
+                );
+                u8::try_from(128 + signal).unwrap_or(u8::MAX)
+            }
+        })
+    }
 }
 
 /// Lines about ignored changes that a turn prints; all of them are in the state.

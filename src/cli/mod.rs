@@ -2,6 +2,7 @@
 
 mod agent_guide;
 mod auto;
+mod auto_status;
 mod bench;
 mod check;
 mod clean;

@@ -7,6 +7,7 @@ mod headers;
 
 mod auto;
 mod auto_faults;
+mod auto_lanes;
 mod auto_loop;
 mod auto_rules;
 mod bad_git;

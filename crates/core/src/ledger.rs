@@ -25,7 +25,7 @@ pub const COLUMNS: [&str; 6] =
 
 /// Path of the ledger. Rows of the emulated device have a file of their own: their times say nothing about a GPU.
 pub fn path(project: &Project, emulated: bool) -> PathBuf {
-    project.root.join(if emulated { "results.cpu.tsv" } else { "results.tsv" })
+    project.base.join(if emulated { "results.cpu.tsv" } else { "results.tsv" })
 }
 
 /// Appends one row, and the header to an empty file. On an error the file is as it was.

@@ -59,9 +59,12 @@ impl Judging<'_> {
         };
         let own =
             index.newest_of_blob(&blob).find(|run| run.id > candidate.after && judged(run)).map(|run| run.id);
-        let record = match own {
-            Some(id) => {
-                let record = index.store().read(id)?;
+        let own = own.map(|id| index.store().read(id)).transpose()?;
+        // Another lane may have judged the same bytes on its device.
+        let target = self.spec.device.unwrap_or(project.config.device).to_string();
+        let is_own = |record: &Record| project.lane.is_none() || record.target.as_ref() == Some(&target);
+        let record = match own.filter(is_own) {
+            Some(record) => {
                 // Only bytes on disk can be kept.
                 if record.decision.is_none() && !self.put(&repo, &bytes, candidate.told.turn)? {
                     return Ok(Came::Person);

@@ -52,6 +52,8 @@ pub(super) struct Edit<'a> {
     pub control: &'a Control,
     /// Ends the loop.
     pub whole: &'a Control,
+    /// The device that judges the kernel, as it was asked for.
+    pub device: &'a str,
 }
 
 /// What the command left.
@@ -144,6 +146,7 @@ impl Edit<'_> {
         let kernel = tree.kernel();
         command.current_dir(kernel.parent().unwrap_or(tree.path()));
         command.env("LAB_AUTO_STATE", state).env("LAB_ANSWER", answer).env("LAB_KERNEL", &kernel);
+        command.env("LAB_DEVICE", self.device);
         command.env("LAB_TURN", self.turn.to_string()).env("LAB_ATTEMPT", self.attempt.to_string());
         // git in the work tree is about the work tree, whoever started the lab.
         for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY"] {

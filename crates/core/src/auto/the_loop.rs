@@ -6,6 +6,7 @@ use super::command::{self, Edit, Edited, TURN_ENDED};
 use super::disk;
 use super::files::Files;
 use super::hints::{self, Told};
+use super::lanes::device_name;
 use super::options::{Auto, Editor, Ended};
 use super::progress;
 use super::ready::Ready;
@@ -299,6 +300,7 @@ impl Running<'_> {
             state: &state,
             control,
             whole: auto.control,
+            device: &device_name(auto.spec.device.unwrap_or(auto.project.config.device)),
         };
         edit.run()
     }

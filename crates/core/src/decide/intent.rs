@@ -89,7 +89,11 @@ impl Asked<'_> {
 const READ_LIMIT: u64 = 16 << 20;
 
 fn path(project: &Project) -> PathBuf {
-    project.lab_dir.join("unfinished.json")
+    // What a lane began is finished in its own work tree.
+    match &project.lane {
+        Some(lane) => project.lab_dir.join(format!("unfinished-{lane}.json")),
+        None => project.lab_dir.join("unfinished.json"),
+    }
 }
 
 /// Whether an intent is left of a lab that ended halfway.

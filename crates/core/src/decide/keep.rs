@@ -220,7 +220,7 @@ fn context_notes(repo: &Repo, project: &Project, record: &Record) -> Vec<String>
     let mut notes = Vec::new();
     for file in record.inputs.iter().skip(1).filter(|file| file.hash.is_some()) {
         // Of a file outside HEAD can hold nothing.
-        let bytes = project.files().read_resolved(Path::new(&file.path), inputs::SIZE_LIMIT).ok();
+        let bytes = project.tree_files().read_resolved(Path::new(&file.path), inputs::SIZE_LIMIT).ok();
         if !repo::in_head(repo, &file.path, bytes.as_deref()).unwrap_or(true) {
             notes.push(format!(
                 "{} is not as in HEAD: the commit alone does not repeat this measure",

@@ -18,7 +18,7 @@ pub(crate) struct InputFiles<'a> {
 
 impl<'a> InputFiles<'a> {
     pub(crate) fn of(project: &'a Project) -> InputFiles<'a> {
-        InputFiles { project, root: project.files(), is_trusted: OnceCell::new() }
+        InputFiles { project, root: project.tree_files(), is_trusted: OnceCell::new() }
     }
 
     /// The bytes of a plain file of at most [`SIZE_LIMIT`]. The error of a path that leads out of the repository, by its names

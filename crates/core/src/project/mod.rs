@@ -3,6 +3,7 @@
 pub mod compile_paths;
 pub mod kernel_file;
 pub mod kernels;
+mod lane;
 pub(crate) mod loop_claim;
 pub mod new_problem;
 pub mod python;
@@ -32,7 +33,12 @@ const LAB_DIR: &str = ".lab";
 pub struct Project {
     /// The git work tree.
     pub root: PathBuf,
-    /// `root/.lab`.
+    /// The work tree whose `.lab` and ledgers are this project's: `root`, except in a lane, which shares those of the work tree
+    /// that it was made for.
+    pub base: PathBuf,
+    /// The name of the lane, if `root` is the work tree of one.
+    pub lane: Option<String>,
+    /// `base/.lab`.
     pub lab_dir: PathBuf,
     /// The folder of lab.toml, or `root` without one: an external harness starts here.
     pub home: PathBuf,
@@ -100,8 +106,14 @@ impl Project {
             bail!("{kernel_name:?}: a kernel's path must not hold tabs or newlines");
         }
         let problem_dir = kernel.parent().unwrap_or(&root).to_path_buf();
+        let (base, lane) = match lane::of(&root) {
+            Some((base, lane)) => (base, Some(lane)),
+            None => (root.clone(), None),
+        };
         Ok(Project {
-            lab_dir: root.join(LAB_DIR),
+            lab_dir: base.join(LAB_DIR),
+            base,
+            lane,
             root,
             home,
             config_file,
@@ -132,9 +144,11 @@ impl Project {
         folder.to_string_lossy().into_owned()
     }
 
-    /// A name for files that belong to this kernel alone: 16 hexadecimal digits that depend on the kernel's path.
+    /// A name for files that belong to this kernel in this work tree alone: 16 hexadecimal digits that depend on the kernel's
+    /// path and the lane.
     pub fn kernel_key(&self) -> String {
-        let mut key = blake3::hash(self.kernel_name.as_bytes()).to_hex().to_string();
+        let lane = self.lane.as_ref().map(|lane| format!("\0{lane}")).unwrap_or_default();
+        let mut key = blake3::hash(format!("{}{lane}", self.kernel_name).as_bytes()).to_hex().to_string();
         key.truncate(16);
         key
     }
@@ -163,8 +177,13 @@ impl Project {
         self.config.harness.is_some()
     }
 
-    /// Opens the files of the work tree, without following links out of it.
+    /// Opens the files of the work tree and the lab's own, without following links out of them.
     pub fn files(&self) -> Root {
+        Root::new(&self.base)
+    }
+
+    /// Opens the files of the work tree, without following links out of it.
+    pub fn tree_files(&self) -> Root {
         Root::new(&self.root)
     }
 

@@ -38,6 +38,16 @@ pub fn work_tree(from: &Path) -> Result<PathBuf> {
     Ok(root)
 }
 
+/// Whether two folders are the roots of work trees of one repository.
+pub(super) fn share_repository(one: &Path, other: &Path) -> bool {
+    let common = |root: &Path| {
+        let repo = Repository::open(root).ok()?;
+        let is_root = repo.workdir()?.canonicalize().ok()? == root.canonicalize().ok()?;
+        is_root.then(|| repo.commondir().canonicalize().ok()).flatten()
+    };
+    common(one).is_some_and(|one| common(other) == Some(one))
+}
+
 /// Whether HEAD's commit holds something at this path, relative to the work tree. False where git cannot say: every command
 /// that needs git reports that itself.
 pub(super) fn head_holds(root: &Path, path: &Path) -> bool {

@@ -78,7 +78,7 @@ pub fn is_moved(repo: &Repo, project: &Project, old: &str, new: &str) -> bool {
     if Language::of(old) != Language::of(new) {
         return false;
     }
-    let files = project.files();
+    let files = project.tree_files();
     let beside = |kernel: &str| match kernel.rsplit_once('/') {
         Some((folder, _)) => format!("{folder}/problem.toml"),
         None => "problem.toml".to_owned(),

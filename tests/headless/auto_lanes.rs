@@ -1,0 +1,139 @@
+//! `lab auto --lanes`: loops side by side, each with a work tree, a branch and an incumbent of its own, and one history.
+
+use crate::auto_loop::lab;
+use crate::lab::{CommandOutput, Lab, finish, until};
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
+use std::process::Child;
+
+/// What the lane of the first device gives is faster, what the other one gives slower.
+const LINE: &str = "case $LAB_DEVICE in cuda:0) word=quick ;; *) word=slower ;; esac\n\
+    echo \"run $word $LAB_TURN\" >> kernel.cu";
+
+fn start(lab: &Lab, options: &str, line: &str) -> Child {
+    let mut command =
+        lab.lab_command(&format!("auto --lanes cuda:0,cuda:1 --back-off 0.001 {options} -- sh -c"));
+    command.arg(line).spawn().unwrap()
+}
+
+fn lanes(lab: &Lab, options: &str, line: &str) -> CommandOutput {
+    finish(start(lab, options, line))
+}
+
+#[test]
+fn two_lanes_have_a_branch_and_an_incumbent_each_and_one_history() {
+    let lab = lab();
+    let head = lab.head();
+    lanes(&lab, "--experiments 2", LINE)
+        .is(0)
+        .says("on the branch lane/repo-cuda-0")
+        .says("cuda:0: turn 2: kept run ")
+        .says("cuda:1: turn 2: discarded run ")
+        .says("cuda:0: 2 experiments: 2 kept, 0 discarded")
+        .says("cuda:1: 2 experiments: 0 kept, 2 discarded");
+    // The work tree of the user is as it was.
+    assert_eq!((lab.head(), lab.read("kernel.cu")), (head.clone(), "// the first\n".to_owned()));
+    assert_eq!(lab.git("status --porcelain --untracked-files=no"), "");
+    // A branch and an incumbent each.
+    assert_eq!(lab.git("show lane/repo-cuda-0:kernel.cu"), "// the first\nrun quick 1\nrun quick 2\n");
+    assert_eq!(lab.git("rev-parse lane/repo-cuda-1").trim(), head);
+    for lane in ["repo-cuda-0", "repo-cuda-1"] {
+        let tree = lab.path(&format!(".lab/lanes/{lane}"));
+        assert_eq!(lab.git(&format!("-C {} status --porcelain", tree.display())), "", "{lane}");
+        assert!(!tree.join(".lab").exists() && !tree.join("results.tsv").exists());
+    }
+    // One history: the four runs have the numbers 1 to 4, and a row each.
+    assert_eq!(lab.rows().len(), 4);
+    let log = lab.lab("log --json").is(0).json();
+    let mut runs: Vec<u64> =
+        log["experiments"].as_array().unwrap().iter().map(|e| e["run"].as_u64().unwrap()).collect();
+    runs.sort_unstable();
+    assert_eq!(runs, [1, 2, 3, 4]);
+    // Each lane goes on where it was, and the command tells of both.
+    lanes(&lab, "--experiments 1", LINE)
+        .is(0)
+        .says("cuda:0: turn 3: kept run ")
+        .says("cuda:1: turn 3: discarded run ");
+    lab.lab("auto status").is(0).says("lane repo-cuda-0").says("ended after turn 3").says("lane repo-cuda-1");
+    let status = lab.lab("auto status --json").is(0).json();
+    assert_eq!((&status["running"], status["lanes"].as_array().unwrap().len()), (&false.into(), 2));
+    assert_eq!(status["lanes"][0]["state"]["counts"]["kept"], 1);
+}
+
+#[test]
+fn the_same_bytes_in_two_lanes_are_judged_on_both_devices() {
+    let lab = lab();
+    lanes(&lab, "--experiments 1", "echo 'run quick' >> kernel.cu")
+        .is(0)
+        .says("cuda:0: turn 1: kept run ")
+        .says("cuda:1: turn 1: kept run ");
+    for lane in ["lane/repo-cuda-0", "lane/repo-cuda-1"] {
+        assert_eq!(lab.git(&format!("show {lane}:kernel.cu")), "// the first\nrun quick\n");
+    }
+    assert_eq!(lab.rows().len(), 2);
+}
+
+#[test]
+fn requests_and_signals_reach_all_lanes_and_a_lane_that_was_killed_goes_on() {
+    let lab = lab();
+    let line = "touch $HOME/editing-$LAB_DEVICE; echo \"run slower $LAB_TURN on $LAB_DEVICE\" >> kernel.cu\n\
+        while ! [ -e $HOME/go ]; do sleep 0.01; done";
+    let edits = |lab: &Lab| {
+        until("both lanes edit", || {
+            ["cuda:0", "cuda:1"].iter().all(|device| lab.path(&format!("../home/editing-{device}")).exists())
+        });
+    };
+    let mut child = start(&lab, "", line);
+    edits(&lab);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    lab.lab("auto status").is(0).says("killed in turn 1; the next `lab auto` goes on from there");
+    let child = start(&lab, "", line);
+    // The turn in which they were killed is the first.
+    let phases = |lab: &Lab, wanted: &str| {
+        let status = lab.lab("auto status --json").is(0).json();
+        status["lanes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|lane| lane["state"]["phase"] == wanted && lane["state"]["turn"] == 2)
+    };
+    until("both lanes edit again", || phases(&lab, "editing"));
+    lab.lab("auto pause").is(0);
+    fs::write(lab.path("../home/go"), "").unwrap();
+    until("both lanes are paused", || phases(&lab, "paused"));
+    assert_eq!(lab.rows().len(), 2);
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    finish(child).is(143).says("cuda:0: ended by a signal").says("cuda:1: ended by a signal");
+    lab.lab("auto --lanes cuda:0,cuda:0 -- true").is(64).says("--lanes names cuda:0 twice");
+}
+
+#[test]
+fn a_decision_that_a_lane_has_begun_is_completed_in_that_lane() {
+    let lab = lab();
+    let held = fs::File::options().append(true).create(true).open(lab.path("results.tsv")).unwrap();
+    held.lock().unwrap();
+    let mut child = start(&lab, "--experiments 1", "echo \"run quick on $LAB_DEVICE\" >> kernel.cu");
+    let begun = ["repo-cuda-0", "repo-cuda-1"].map(|lane| format!(".lab/unfinished-{lane}.json"));
+    until("a lane decides, and the other one has taken its kernel", || {
+        let status = lab.lab("auto status --json").is(0).json();
+        let lanes = status["lanes"].as_array().unwrap();
+        begun.iter().any(|file| lab.path(file).exists())
+            && lanes.len() == 2
+            && lanes.iter().all(|lane| !lane["state"]["candidate"].is_null())
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    drop(held);
+    // A command beside the lanes leaves what a lane has begun to that lane.
+    let head = lab.head();
+    lab.lab("run").is(0);
+    assert!(begun.iter().any(|file| lab.path(file).exists()));
+    lanes(&lab, "--experiments 1", LINE).is(0);
+    assert!(!begun.iter().any(|file| lab.path(file).exists()));
+    assert_eq!((lab.head(), lab.read("kernel.cu")), (head, "// the first\n".to_owned()));
+    for device in [0, 1] {
+        let kernel = lab.git(&format!("show lane/repo-cuda-{device}:kernel.cu"));
+        assert_eq!(kernel, format!("// the first\nrun quick on cuda:{device}\n"));
+    }
+}
