@@ -131,7 +131,18 @@ pub fn main(options: &AutoArgs) -> Result<ExitCode> {
 
 fn ask(kernel: &KernelArg, asked: Request) -> Result<ExitCode> {
     let project = open(kernel.kernel.as_deref())?;
-    auto::request(&project, asked)?;
+    let lanes: Vec<Project> = auto::lanes(&project);
+    let is_running = |lane: &&Project| auto::is_running(lane).unwrap_or(false);
+    let mut running = lanes.iter().filter(is_running).peekable();
+    if running.peek().is_none() || auto::is_running(&project)? {
+        auto::request(&project, asked)?;
+    }
+    for lane in running {
+        // Of several lanes one may be between two turns.
+        if let Err(why) = auto::request(lane, asked) {
+            complain(&format!("{}: {why:#}", lane.lane.as_deref().unwrap_or_default()));
+        }
+    }
     say(&match asked {
         Request::Pause => format!("the loop on {} pauses after this turn", project.kernel_name),
         Request::Resume => format!("the loop on {} goes on", project.kernel_name),

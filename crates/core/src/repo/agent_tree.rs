@@ -40,6 +40,8 @@ pub struct AgentTree {
     kernel: String,
     base: Oid,
     before: BTreeMap<PathBuf, Stamp>,
+    /// The folder below `refs/lab` for what is kept. Lanes count their turns each for itself, at the same time.
+    refs: String,
 }
 
 /// What the command changed besides the kernel.
@@ -99,7 +101,7 @@ impl AgentTree {
         walk(path, Path::new(""), &mut |file, found| {
             before.insert(file.to_owned(), stamp(found));
         });
-        Ok(AgentTree { root, kernel, base, before })
+        Ok(AgentTree { root, kernel, base, before, refs: refs_of(project) })
     }
 
     /// The work tree of a turn that did not end in the folder `path`, with the turn; `None` if there is none. Its files count as changed where
@@ -126,7 +128,7 @@ impl AgentTree {
             git2::TreeWalkResult::Ok
         })?;
         let (root, kernel) = (Root::new(path), project.kernel_name.clone());
-        Ok(Some((AgentTree { root, kernel, base: commit.id(), before }, turn)))
+        Ok(Some((AgentTree { root, kernel, base: commit.id(), before, refs: refs_of(project) }, turn)))
     }
 
     /// Notes that the turn of the work tree in the folder `path` has ended: [`AgentTree::find`] does not find it any more.
@@ -198,7 +200,7 @@ impl AgentTree {
             format!("lab auto: what turn {turn} changed besides the kernel\n\n{}\n", found.lines.join("\n"));
         let id = git.commit(None, &who, &who, &message, &tree, &parents)?;
         let stored =
-            StoredCommit { id: id.to_string(), reference: refs::free_name(git, "auto", RunId(turn), id) };
+            StoredCommit { id: id.to_string(), reference: refs::free_name(git, &self.refs, RunId(turn), id) };
         refs::name_commit(repo, &stored, "lab auto")?;
         found.kept = Some(stored);
         Ok(found)
@@ -263,6 +265,11 @@ impl AgentTree {
         }
         Some(tip)
     }
+}
+
+/// The folder of refs of the project's loop.
+fn refs_of(project: &Project) -> String {
+    project.lane.as_ref().map_or_else(|| "auto".to_owned(), |lane| format!("auto/{lane}"))
 }
 
 /// Where commit and turn of a work tree are noted, beside it.
