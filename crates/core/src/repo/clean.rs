@@ -80,8 +80,9 @@ pub fn clean(repo: &Repo) -> Result<Cleaned> {
     let objects = repo.git.commondir().join("objects");
     let before = measure(&objects);
     let why = "packing objects needs the git program";
-    // Geometric: the loose objects become one pack, and small packs are merged. Objects that no ref reaches stay.
-    user_index::git(repo, &["repack", "--geometric=2", "-d", "-l", "-q"], why)?;
+    // Geometric: the loose objects become one pack, and small packs are merged. Objects that no ref reaches stay. -n: a git that is
+    // killed leaves no half-written list for servers without git.
+    user_index::git(repo, &["repack", "--geometric=2", "-d", "-l", "-n", "-q"], why)?;
     Ok(Cleaned { before, after: measure(&objects) })
 }
 
