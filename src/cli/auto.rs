@@ -137,11 +137,17 @@ fn ask(kernel: &KernelArg, asked: Request) -> Result<ExitCode> {
     if running.peek().is_none() || auto::is_running(&project)? {
         auto::request(&project, asked)?;
     }
+    let (mut asked_lanes, mut refused) = (0, 0);
     for lane in running {
+        asked_lanes += 1;
         // Of several lanes one may be between two turns.
         if let Err(why) = auto::request(lane, asked) {
+            refused += 1;
             complain(&format!("{}: {why:#}", lane.lane.as_deref().unwrap_or_default()));
         }
+    }
+    if asked_lanes > 0 && refused == asked_lanes {
+        return Ok(ExitCode::FAILURE);
     }
     say(&match asked {
         Request::Pause => format!("the loop on {} pauses after this turn", project.kernel_name),
@@ -160,8 +166,6 @@ fn run(options: &AutoArgs) -> Result<ExitCode> {
     }
     // Its files are other ones after a change of the branch.
     let mut project = open(options.kernel.as_deref())?;
-    project.config.auto.keep_shorter |= options.keep_shorter;
-    let project = project;
     let loop_options = Options {
         editor: match (&options.patches, options.mutate) {
             (Some(folder), _) => Editor::Patches(
@@ -187,6 +191,7 @@ fn run(options: &AutoArgs) -> Result<ExitCode> {
     let ended_by = end_on_signals(control.clone())?;
     let running = Running { options: &loop_options, control: &control, ended_by: &ended_by };
     if options.lanes.is_empty() {
+        project.config.auto.keep_shorter |= options.keep_shorter;
         return running.run(&project, options.device, "").map(ExitCode::from);
     }
     if let Some(twice) =

@@ -83,7 +83,7 @@ fn requests_and_signals_reach_all_lanes_and_a_lane_that_was_killed_goes_on() {
             ["cuda:0", "cuda:1"].iter().all(|device| lab.path(&format!("../home/editing-{device}")).exists())
         });
     };
-    let mut child = start(&lab, "", line);
+    let mut child = start(&lab, "--keep-shorter", line);
     edits(&lab);
     child.kill().unwrap();
     child.wait().unwrap();
@@ -99,6 +99,9 @@ fn requests_and_signals_reach_all_lanes_and_a_lane_that_was_killed_goes_on() {
             .all(|lane| lane["state"]["phase"] == wanted && lane["state"]["turn"] == 2)
     };
     until("both lanes edit again", || phases(&lab, "editing"));
+    // A request in the folder of a lane is for that lane.
+    let status = lab.lab("auto status .lab/lanes/repo-cuda-0/kernel.cu").is(0);
+    assert!(status.out.contains("turn 2") && !status.out.contains("lane repo"), "{}", status.out);
     lab.lab("auto pause").is(0);
     fs::write(lab.path("../home/go"), "").unwrap();
     until("both lanes are paused", || phases(&lab, "paused"));

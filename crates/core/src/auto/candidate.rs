@@ -54,16 +54,7 @@ impl Judging<'_> {
         let repo = Repo::open(project)?;
         let blob = repo::blob_id(&repo, &project.kernel_name, &bytes)?;
         index.refresh();
-        let judged = |summary: &&RunSummary| {
-            summary.judges(project) && summary.outcome().is_some_and(Outcome::is_verdict)
-        };
-        let own =
-            index.newest_of_blob(&blob).find(|run| run.id > candidate.after && judged(run)).map(|run| run.id);
-        let own = own.map(|id| index.store().read(id)).transpose()?;
-        // Another lane may have judged the same bytes on its device.
-        let target = self.spec.device.unwrap_or(project.config.device).to_string();
-        let is_own = |record: &Record| project.lane.is_none() || record.target.as_ref() == Some(&target);
-        let record = match own.filter(is_own) {
+        let record = match self.judged_already(index, &blob, candidate.after)? {
             Some(record) => {
                 // Only bytes on disk can be kept.
                 if record.decision.is_none() && !self.put(&repo, &bytes, candidate.told.turn)? {
@@ -95,6 +86,18 @@ impl Judging<'_> {
         };
         told.run = Some(record.start.id);
         self.decide(index, &record, candidate, told)
+    }
+
+    /// The newest run of this loop after `after` that judged these bytes. Another lane may have judged them on its device, too.
+    fn judged_already(&self, index: &RunIndex, blob: &str, after: RunId) -> Result<Option<Record>> {
+        let project = self.project;
+        let is_judged = |run: &&RunSummary| {
+            run.id > after && run.judges(project) && run.outcome().is_some_and(Outcome::is_verdict)
+        };
+        let target = self.spec.device.unwrap_or(project.config.device).to_string();
+        let is_own = |record: &Record| project.lane.is_none() || record.target.as_ref() == Some(&target);
+        let mut records = index.newest_of_blob(blob).filter(is_judged).map(|run| index.store().read(run.id));
+        records.find(|record| record.as_ref().map_or(true, is_own)).transpose()
     }
 
     /// The earlier run that judged the kernel that is on disk now.

@@ -33,8 +33,11 @@ pub fn open_lane(project: &Project, device: Target) -> Result<Project> {
     Ok(lane)
 }
 
-/// The lanes of this kernel that are there.
+/// The lanes of this kernel that are there. A lane has none.
 pub fn lanes(project: &Project) -> Vec<Project> {
+    if project.lane.is_some() {
+        return Vec::new();
+    }
     let kernel = folder_name(project);
     let names = project.lanes().into_iter().filter(|name| name.starts_with(&format!("{kernel}-")));
     let lanes = names.filter_map(|name| open(project, &name).ok());
