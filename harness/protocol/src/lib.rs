@@ -7,6 +7,7 @@
 //! | [`Exit`] | the exit codes of a run |
 //! | [`Language`] | the language of a kernel or a reference |
 //! | [`Target`] | the device that a run asks for |
+//! | [`profile`] | the profile of one launch, as in profile.json |
 //! | [`Tool`] | the tools of `lab check` |
 //! | [`When`] | the occasion at which a workload is judged |
 //! | [`telemetry`] | the state of a GPU at one moment |
@@ -21,6 +22,7 @@ mod compile_options;
 pub mod console;
 mod exit;
 mod language;
+pub mod profile;
 pub mod report;
 mod signal;
 mod target;

@@ -1,0 +1,193 @@
+//! The profile of one launch: what the counters of a GPU, or only the built image, say about a kernel.
+//!
+//! The judge writes it as `profile.json` into a run's folder. Sets of counters differ by chip and by version of the
+//! profiler, so a metric is looked up by its name and may be missing; nothing is found by its place in a list.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The version of `profile.json` that this program writes.
+pub const VERSION: u32 = 1;
+
+/// What is known of one launch of one kernel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Profile {
+    /// [`VERSION`] of the program that wrote it.
+    pub version: u32,
+    pub origin: Origin,
+    /// The device's name.
+    pub device: String,
+    /// The target of the built image, as in `sm_90a`.
+    pub arch: String,
+    /// The kernel's function.
+    pub entry: String,
+    /// The workload as the problem names it, as in `rows=4096 cols=4096 f16`.
+    pub workload: String,
+    /// `None` where nothing was launched.
+    pub launch: Option<LaunchShape>,
+    /// By the profiler's own name, in base units (ns, bytes, hertz, percent).
+    pub metrics: BTreeMap<String, Metric>,
+    /// What the profiler itself says about the launch.
+    pub findings: Vec<Finding>,
+    /// The lines of source that were sampled, or that have instructions, by file and number.
+    pub lines: Vec<ProfiledLine>,
+    /// Registers, spills and the like of the built image.
+    pub image: ImageFacts,
+    /// What the report did not have, in words.
+    pub missing: Vec<String>,
+}
+
+/// Where a profile comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Origin {
+    /// Counters, read by a profiler while the kernel ran.
+    Counters {
+        /// Program and version, as in `ncu 2025.3.1.0`.
+        tool: String,
+        set: ProfileSet,
+        /// How often the profiler replayed the launch.
+        passes: Option<u32>,
+        /// The profiler's own report beside `profile.json`, if it was kept.
+        report: Option<String>,
+        /// Milliseconds from the start of the profiler to the end of its report.
+        took_ms: u64,
+    },
+    /// The built image alone: nothing ran.
+    Image {
+        /// Why there are no counters, and what to do.
+        why: String,
+    },
+}
+
+/// Which counters are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProfileSet {
+    /// About two dozen metrics, without lines of source.
+    #[default]
+    Quick,
+    /// Everything that the profiler has, its findings and the lines of source included.
+    Full,
+    /// Samples by line of source.
+    Source,
+}
+
+/// The launch that was profiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaunchShape {
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+}
+
+/// One figure of the profiler.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Metric {
+    pub value: f64,
+    /// In base units, as in `ns`, `byte`, `%`, `hz`; empty for a number.
+    pub unit: String,
+}
+
+/// What the profiler itself says, from its rules.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// The rule's name.
+    pub rule: String,
+    /// Whether it is advice (`OPT`) or a remark.
+    pub is_advice: bool,
+    pub text: String,
+    /// The profiler's estimate in percent. Estimates overlap: they are never added up.
+    pub estimated_gain: Option<f64>,
+}
+
+/// A line of source with what was seen at its instructions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProfiledLine {
+    /// Relative to the repository, as the build's diagnostics name it.
+    pub file: String,
+    /// From 1.
+    pub line: u32,
+    /// Samples of all warps.
+    pub samples: u64,
+    /// Samples by reason, without the prefix `stall_`, the most frequent first.
+    pub stalls: Vec<(String, u64)>,
+    /// Sectors of global memory that were moved beyond what the addresses needed.
+    pub excess_sectors: Option<u64>,
+    /// How often its instructions were executed by a warp.
+    pub executed: Option<u64>,
+    pub sass: Vec<SassLine>,
+}
+
+/// One machine instruction.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SassLine {
+    /// Within the function, in bytes.
+    pub address: u64,
+    pub text: String,
+    pub samples: u64,
+    /// The most frequent reason of its samples.
+    pub stall: Option<String>,
+}
+
+/// What the built image says without a launch.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ImageFacts {
+    pub registers: Option<u32>,
+    /// Bytes of local memory for each thread.
+    pub local_bytes: Option<u32>,
+    /// Bytes that each thread spills.
+    pub spill_bytes: Option<u32>,
+    pub static_shared_bytes: Option<u32>,
+    /// Blocks that fit into one multiprocessor at once, and what limits them.
+    pub occupancy: Option<Occupancy>,
+    /// Instructions by kind (`fma`, `load global`, …), the most frequent first.
+    pub mix: Vec<(String, u64)>,
+    /// The loops, the innermost first.
+    pub loops: Vec<SassLoop>,
+}
+
+/// How many warps fit into one multiprocessor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Occupancy {
+    /// Percent of the multiprocessor's warps.
+    pub percent: f64,
+    /// `registers`, `shared memory`, `blocks` or `warps`.
+    pub limiter: String,
+}
+
+/// A loop in the machine code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SassLoop {
+    /// The line of source at its beginning, if the image names it.
+    pub line: Option<u32>,
+    pub instructions: Vec<SassLine>,
+}
+
+impl ProfileSet {
+    pub const ALL: [ProfileSet; 3] = [ProfileSet::Quick, ProfileSet::Full, ProfileSet::Source];
+
+    /// The name on the command line and in `profile.json`.
+    pub fn name(self) -> &'static str {
+        match self {
+            ProfileSet::Quick => "quick",
+            ProfileSet::Full => "full",
+            ProfileSet::Source => "source",
+        }
+    }
+}
+
+impl Profile {
+    /// The value of a metric, if the report had it.
+    pub fn value(&self, metric: &str) -> Option<f64> {
+        self.metrics.get(metric).map(|found| found.value)
+    }
+}
+
+impl std::str::FromStr for ProfileSet {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let found = ProfileSet::ALL.into_iter().find(|set| set.name() == word);
+        found.ok_or_else(|| format!("'{word}' is not a set of counters: quick, full or source"))
+    }
+}
