@@ -3,6 +3,9 @@
 //! Measuring takes the lock exclusively. Other launches share it: verifying, and work ahead on standby. Building does
 //! not take it. The lock is on a file, so it is free again when the guard is dropped or the process dies.
 //!
+//! Several judges on standby would hold a shared lock for ever: one of them always launches. So there is a second file, the
+//! turn. Who waits to measure holds the turn, and nobody begins to launch meanwhile.
+//!
 //! The file is named by the GPU's identifier, because CUDA_VISIBLE_DEVICES gives one GPU several ordinals. It lies in
 //! `/tmp`, because two users of one host share neither a cache folder nor XDG_RUNTIME_DIR. Anybody may have put
 //! anything there, so the file is opened only if it is a plain file, never through a link, and it is never written
@@ -31,15 +34,13 @@ pub enum DeviceUse {
 /// Interval at which a lock that is taken is tried again.
 const POLL_EVERY: Duration = Duration::from_millis(5);
 
-/// Pause before a launch that nobody waits for. It is longer than `POLL_EVERY`, so that a run that waits gets its
-/// turn.
-const IDLE_PAUSE: Duration = Duration::from_millis(10);
-
 /// A device's lock, not taken.
 #[derive(Clone, Debug)]
 pub struct DeviceLock {
     /// Where the file may lie; the first that can be used counts.
     files: Vec<PathBuf>,
+    /// The same for the turn.
+    turns: Vec<PathBuf>,
 }
 
 /// Holds the lock until it is dropped.
@@ -55,21 +56,20 @@ impl DeviceLock {
 
     fn in_folders(name: &str, folders: &[&Path]) -> DeviceLock {
         let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-        let file = format!("lab-device-{}.lock", name.chars().map(plain).collect::<String>());
-        DeviceLock { files: folders.iter().map(|folder| folder.join(&file)).collect() }
+        let name: String = name.chars().map(plain).collect();
+        let each = |ending: &str| {
+            folders.iter().map(|folder| folder.join(format!("lab-device-{name}{ending}"))).collect()
+        };
+        DeviceLock { files: each(".lock"), turns: each(".turn") }
     }
 
-    /// Takes the lock if it is free for this use; `None` if it is not. Returns an error if no file can be locked.
+    /// Takes the lock if it is free for this use and nobody waits to measure; `None` if not. Returns an error if no file can be
+    /// locked.
     pub fn try_take(&self, wanted: DeviceUse) -> Result<Option<LockGuard>, Stop> {
-        let mut failed = None;
-        for file in &self.files {
-            match try_at(file, wanted) {
-                Ok(held) => return Ok(held),
-                Err(error) => failed = Some((file, error)),
-            }
+        match try_in(&self.turns, wanted)? {
+            Some(_turn) => try_in(&self.files, wanted),
+            None => Ok(None),
         }
-        let Some((file, error)) = failed else { return Ok(None) };
-        Err(Stop::Lab(format!("the lock file {} of the device cannot be used: {error}", file.display())))
     }
 
     /// Waits for the lock, up to `patience`. Calls `on_wait` once if it has to wait. `None` if the time is up.
@@ -81,8 +81,14 @@ impl DeviceLock {
     ) -> Result<Option<LockGuard>, Stop> {
         let deadline = Instant::now() + patience;
         let mut on_wait = Some(on_wait);
+        let mut turn = None;
         loop {
-            if let Some(held) = self.try_take(wanted)? {
+            if turn.is_none() {
+                turn = try_in(&self.turns, wanted)?;
+            }
+            if turn.is_some()
+                && let Some(held) = try_in(&self.files, wanted)?
+            {
                 return Ok(Some(held));
             }
             if let Some(on_wait) = on_wait.take() {
@@ -91,6 +97,8 @@ impl DeviceLock {
             if Instant::now() >= deadline {
                 return Ok(None);
             }
+            // Who waits for a launch leaves the turn to a measurement.
+            turn = turn.filter(|_| wanted == DeviceUse::Measuring);
             std::thread::sleep(POLL_EVERY);
         }
     }
@@ -98,16 +106,28 @@ impl DeviceLock {
     /// Waits for the lock to launch, and returns `None` when `interrupted` returns true.
     pub fn take_while_idle(&self, mut interrupted: impl FnMut() -> bool) -> Option<LockGuard> {
         while !interrupted() {
-            std::thread::sleep(IDLE_PAUSE);
             match self.try_take(DeviceUse::Launching) {
                 Ok(Some(held)) => return Some(held),
-                Ok(None) => {}
+                Ok(None) => std::thread::sleep(POLL_EVERY),
                 // A run that needs the lock reports the same error.
                 Err(_) => return None,
             }
         }
         None
     }
+}
+
+/// Takes the lock of the first of these files that can be locked.
+fn try_in(files: &[PathBuf], wanted: DeviceUse) -> Result<Option<LockGuard>, Stop> {
+    let mut failed = None;
+    for file in files {
+        match try_at(file, wanted) {
+            Ok(held) => return Ok(held),
+            Err(error) => failed = Some((file, error)),
+        }
+    }
+    let Some((file, error)) = failed else { return Ok(None) };
+    Err(Stop::Lab(format!("the lock file {} of the device cannot be used: {error}", file.display())))
 }
 
 fn try_at(place: &Path, wanted: DeviceUse) -> io::Result<Option<LockGuard>> {
@@ -197,6 +217,26 @@ mod tests {
         assert!(second.is_some() && notified == 1);
         drop(second);
         assert!(lock.take_while_idle(|| false).is_some());
+    }
+
+    #[test]
+    fn who_waits_to_measure_comes_before_launches_that_take_turns() {
+        let folder = tempfile::tempdir().unwrap();
+        let (lock, _) = here(folder.path());
+        let first = lock.try_take(DeviceUse::Launching).unwrap().unwrap();
+        let (tell, waits) = std::sync::mpsc::channel();
+        let measuring = {
+            let lock = lock.clone();
+            let notify = move || tell.send(()).map_err(io::Error::other);
+            std::thread::spawn(move || lock.take(DeviceUse::Measuring, Duration::from_secs(60), notify))
+        };
+        waits.recv_timeout(Duration::from_secs(20)).unwrap();
+        assert!(!is_free(&lock, DeviceUse::Launching), "a launch would be shared with the first one");
+        drop(first);
+        let measures = measuring.join().unwrap().unwrap();
+        assert!(measures.is_some() && !is_free(&lock, DeviceUse::Launching));
+        drop(measures);
+        assert!(is_free(&lock, DeviceUse::Launching), "the turn is given back with the lock");
     }
 
     #[test]

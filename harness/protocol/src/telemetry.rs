@@ -88,7 +88,9 @@ pub struct Process {
     pub name: String,
     /// The process belongs to this lab's own run.
     pub own: bool,
-    /// The largest share of the multiprocessors' time, in percent, that the process used since the first reading;
+    /// The process runs this very program. It launches only with the device's lock.
+    pub is_lab: bool,
+    /// The largest share of the multiprocessors' time, in percent, that the process used since the readings began;
     /// `None` if the device does not tell.
     pub busy: Option<u32>,
     /// Bytes of device memory that the process holds; `None` if the device does not tell.

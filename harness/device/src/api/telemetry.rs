@@ -4,6 +4,9 @@ use lab_protocol::telemetry::Reading;
 
 /// Reads a device's state. Opened and used on one thread.
 pub trait Telemetry {
+    /// Forgets what processes did before. Readings tell their use of the device since then.
+    fn start(&mut self) {}
+
     /// Reads the state. With `with_processes`, also reads the processes on the device and its used memory, which
     /// takes longer. What cannot be read is `None` in the reading.
     fn read(&mut self, with_processes: bool) -> Reading;

@@ -9,13 +9,14 @@ use nvml_wrapper::enums::device::UsedGpuMemory;
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml};
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The telemetry of one GPU.
 pub struct NvmlTelemetry {
     device: Device<'static>,
-    /// When it was opened, in µs since 1970. Processes are reported with their use since then.
-    opened: u64,
+    /// In µs since 1970. Processes are reported with their use since then.
+    since: u64,
     /// The largest use of the multiprocessors that was seen of each process, in percent.
     busy: BTreeMap<u32, u32>,
 }
@@ -27,7 +28,7 @@ impl NvmlTelemetry {
         let nvml: &'static Nvml = Box::leak(Box::new(load()?));
         let device =
             nvml.device_by_uuid(uuid).map_err(|e| format!("NVML does not know the device {uuid}: {e}"))?;
-        Ok(NvmlTelemetry { device, opened: now(), busy: BTreeMap::new() })
+        Ok(NvmlTelemetry { device, since: now(), busy: BTreeMap::new() })
     }
 
     /// Used and total memory, in bytes.
@@ -39,9 +40,9 @@ impl NvmlTelemetry {
     fn processes(&mut self) -> Option<Vec<Process>> {
         let mut found = self.device.running_compute_processes().ok()?;
         found.extend(self.device.running_graphics_processes().unwrap_or_default());
-        let used = match self.device.process_utilization_stats(self.opened) {
+        let used = match self.device.process_utilization_stats(self.since) {
             Ok(used) => Some(used),
-            // NVML returns this where no process has used the device since `opened`.
+            // NVML returns this where no process has used the device since then.
             Err(NvmlError::NotFound) => Some(Vec::new()),
             Err(_) => None,
         };
@@ -63,6 +64,7 @@ impl NvmlTelemetry {
             pid,
             name: name_of(pid),
             own: descends_from_this(pid),
+            is_lab: runs_this_program(pid),
             busy: busy(pid),
             memory,
         };
@@ -71,6 +73,11 @@ impl NvmlTelemetry {
 }
 
 impl Telemetry for NvmlTelemetry {
+    fn start(&mut self) {
+        self.since = now();
+        self.busy.clear();
+    }
+
     fn read(&mut self, with_processes: bool) -> Reading {
         // Where NVML cannot tell the reasons, the clocks count as those of a running kernel.
         let reasons = self.device.current_throttle_reasons().unwrap_or(ThrottleReasons::NONE);
@@ -145,6 +152,12 @@ fn descends_from_this(pid: u32) -> bool {
     false
 }
 
+/// Whether the process runs this very program. False where that cannot be read, as of another user's process.
+fn runs_this_program(pid: u32) -> bool {
+    let file = |of: &str| std::fs::metadata(format!("/proc/{of}/exe")).map(|about| (about.dev(), about.ino())).ok();
+    file("self").is_some_and(|own| file(&pid.to_string()) == Some(own))
+}
+
 /// Returns the parent of a process: the fourth field of `/proc/PID/stat`. The second field is a name in brackets,
 /// which may hold any character. `None` where the process has ended.
 fn parent(pid: u32) -> Option<u32> {
@@ -208,6 +221,7 @@ mod tests {
             !descends_from_this(1)
                 && !descends_from_this(rustix::process::getppid().unwrap().as_raw_pid() as u32)
         );
+        assert!(runs_this_program(std::process::id()) && !runs_this_program(child.id()));
         drop(child.stdin.take());
         child.wait().unwrap();
     }

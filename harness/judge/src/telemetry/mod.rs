@@ -119,6 +119,7 @@ fn read_until_asked(
     requests: &Receiver<MonitorCommand>,
 ) -> (Vec<Sample>, Option<Sender<Option<TelemetrySummary>>>) {
     let mut started = Instant::now();
+    source.start();
     let mut samples: Vec<Sample> = Vec::new();
     loop {
         let reading: Reading = source.read(samples.len().is_multiple_of(PROCESSES_EVERY));
@@ -127,6 +128,7 @@ fn read_until_asked(
             Err(RecvTimeoutError::Timeout) => {}
             Ok(MonitorCommand::Start) => {
                 started = Instant::now();
+                source.start();
                 samples.clear();
             }
             Ok(MonitorCommand::Finish(answer)) => {

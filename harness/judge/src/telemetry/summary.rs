@@ -7,7 +7,8 @@
 //! - a throttle reason was active that is a fault: heat, power, a slowdown by the hardware;
 //! - the temperature reached the limit at which the device slows itself down;
 //! - a process other than the run's own used the multiprocessors. A process that only has the device open does not
-//!   count, because a desktop always has.
+//!   count, because a desktop always has. Nor does a worker of another run of this program: it cannot launch while this run holds
+//!   the device's lock, and the device reports use late, by up to a second. A run that did not get the lock has a caveat for that.
 //!
 //! A result gets a caveat, too, if the device does not report its clock.
 
@@ -162,7 +163,7 @@ impl TelemetrySummary {
     }
 
     fn busy_processes(&self) -> impl Iterator<Item = String> {
-        self.foreign.iter().flatten().filter_map(|process| {
+        self.foreign.iter().flatten().filter(|process| !process.is_lab).filter_map(|process| {
             let busy = process.busy.filter(|busy| *busy > 0)?;
             let name = if process.name.is_empty() { "unknown" } else { &process.name };
             Some(format!(

@@ -97,7 +97,7 @@ fn heat_and_power_are_named_and_fixed_clocks_are_not_a_fault() {
 }
 
 fn process(pid: u32, own: bool, busy: Option<u32>) -> Process {
-    Process { pid, name: "train.py".into(), own, busy, memory: None }
+    Process { pid, name: "train.py".into(), own, is_lab: own, busy, memory: None }
 }
 
 fn shared(processes: &[Process]) -> TelemetrySummary {
@@ -112,6 +112,9 @@ fn another_process_counts_where_it_works() {
     // A desktop, or another lab on standby.
     let idle = shared(&[own.clone(), process(11, false, Some(0)), process(12, false, None)]);
     assert!(idle.lines().contains(&("foreign_processes", "2".into())) && idle.caveats().is_empty());
+    // A judge that gets ready used the device before, and is locked out meanwhile.
+    let ready = Process { is_lab: true, ..process(13, false, Some(14)) };
+    assert!(shared(&[own.clone(), ready]).caveats().is_empty());
     let busy = shared(&[own, process(11, false, Some(35))]);
     caveated(&busy, "process 11 (train.py) used up to 35 % of the same device");
 }
