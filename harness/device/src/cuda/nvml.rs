@@ -154,7 +154,8 @@ fn descends_from_this(pid: u32) -> bool {
 
 /// Whether the process runs this very program. False where that cannot be read, as of another user's process.
 fn runs_this_program(pid: u32) -> bool {
-    let file = |of: &str| std::fs::metadata(format!("/proc/{of}/exe")).map(|about| (about.dev(), about.ino())).ok();
+    let file =
+        |of: &str| std::fs::metadata(format!("/proc/{of}/exe")).map(|about| (about.dev(), about.ino())).ok();
     file("self").is_some_and(|own| file(&pid.to_string()) == Some(own))
 }
 
