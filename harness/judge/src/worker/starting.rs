@@ -62,7 +62,7 @@ impl Worker {
     ) -> Result<StartingWorker, Stop> {
         let images = Images::new(cache_dir)?;
         let (child, stream) = Child::start(program, forward).map_err(|e| cannot_start(program, &e))?;
-        let sandbox = SandboxRequest { files: images.access(), for_foreign_tool: false };
+        let sandbox = SandboxRequest { files: images.access(), for_foreign_tool: false, for_profiler: false };
         let mut starting = Self::starting(stream, Some(child), target, time_limit, false, Some(sandbox));
         starting.images = Some(images);
         Ok(starting)
@@ -99,7 +99,8 @@ impl Worker {
         let started = Child::start_in(program, &tool.environment, forward);
         let (child, stream) = started.map_err(|e| cannot_start(program, &e))?;
         let files = FileAccess { write: vec![tool.folder.clone()], ..images.access() };
-        let sandbox = SandboxRequest { files, for_foreign_tool: tool.is_foreign };
+        let sandbox =
+            SandboxRequest { files, for_foreign_tool: tool.is_foreign, for_profiler: tool.is_profiler };
         let mut starting = Self::starting(stream, Some(child), target, time_limit, true, Some(sandbox));
         starting.images = Some(images);
         Ok(starting)
