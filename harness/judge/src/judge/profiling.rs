@@ -30,7 +30,7 @@ use lab_protocol::report::{Stage, Writer};
 use lab_protocol::{Language, Target};
 use serde::Serialize;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Profiles one launch, or times a launch of each workload, and writes the file into the folder of the request.
 pub fn profile(options: &JudgeOptions, request: &ProfileRequest, sink: &SharedSink) -> Result<(), Stop> {
@@ -274,12 +274,12 @@ impl ProfileSession<'_> {
     }
 
     /// Starts the candidate's worker under ncu.
-    fn start_under(&self, tool: &crate::worker::WatchingTool) -> Result<Worker, Stop> {
+    fn start_under(&self, tool: &crate::worker::WatchingTool, limit: Duration) -> Result<Worker, Stop> {
         Worker::start_under_tool(
             &self.options.worker,
             tool,
             self.target,
-            self.request.limit,
+            limit,
             self.cache_dir,
             as_kernel_output(self.sink.writer()),
         )?

@@ -15,7 +15,7 @@ use lab_device::{DeviceError, Driver};
 use lab_protocol::Target;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A worker that is opening its device.
 pub struct StartingWorker {
@@ -86,7 +86,7 @@ impl Worker {
     }
 
     /// [`Worker::start`] for a worker whose memory accesses a tool watches: it may run under another program, and writes its
-    /// findings.
+    /// findings. Under a profiler, all launches together may not take longer than `time_limit`.
     pub fn start_under_tool(
         program: &Program,
         tool: &WatchingTool,
@@ -103,6 +103,10 @@ impl Worker {
             SandboxRequest { files, for_foreign_tool: tool.is_foreign, for_profiler: tool.is_profiler };
         let mut starting = Self::starting(stream, Some(child), target, time_limit, true, Some(sandbox));
         starting.images = Some(images);
+        if tool.is_profiler {
+            // A profiler may hang before the device is open, too.
+            starting.link.deadline = Some((Instant::now() + time_limit, time_limit));
+        }
         Ok(starting)
     }
 

@@ -6,7 +6,7 @@ use lab_judge::profile::{ProfileRequest, file};
 use lab_protocol::Exit;
 use lab_protocol::profile::{Origin, Profile, ProfileSet, WorkloadDurations};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// An ncu. The files `mode` and `*.csv` beside it say what it does. The recorded pages name the kernel wavegru.
 const NCU: &str = r#"#!/bin/sh
@@ -31,14 +31,17 @@ while true; do
     esac
 done
 case "$mode" in
-hang) sleep 600 & sleep 600 ;;
+hang) sleep 600 & echo $! > "$own/started"; sleep 600 ;;
 refused) echo "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters" > "$log" ;;
 killed) "$@"; kill -9 $$ ;;
 esac
 "$@"
 status=$?
 echo "==PROF== Disconnected" >> "$log"
-case "$mode" in no-report) exit 1 ;; esac
+case "$mode" in
+no-report) exit 1 ;;
+hang-end) sleep 600 & echo $! > "$own/started"; sleep 600 ;;
+esac
 echo report > "$report.ncu-rep"
 exit $status
 "#;
@@ -154,16 +157,30 @@ fn without_counters_there_is_the_static_view_with_the_reason() {
 
 #[test]
 fn an_ncu_that_hangs_is_ended_with_what_it_started() {
-    for mode in ["hang", "killed"] {
+    for (mode, says) in [("hang", "did not end its launch within 1 s"), ("hang-end", "ended without a report")] {
         let folder = Profiled::new(&[("mode", mode)]);
         let mut request = folder.request(ProfileSet::Quick);
-        request.limit = Duration::from_secs(if mode == "hang" { 1 } else { 300 });
+        request.limit = Duration::from_secs(if mode == "hang" { 1 } else { 10 });
         let judged = folder.run(request);
-        judged.expect(Exit::NOT_JUDGED);
-        let says = if mode == "hang" { "did not end its launch within 1 s" } else { "ended without a report" };
-        judged.expect_in("stopped", says).expect_in("fault", "lab");
+        judged.expect(Exit::NOT_JUDGED).expect_in("stopped", says).expect_in("fault", "lab");
         assert!(!folder.out().join(file::PROFILE).exists());
+        let started = std::fs::read_to_string(folder.ncu.path().join("started")).unwrap();
+        let status = PathBuf::from(format!("/proc/{}/status", started.trim()));
+        let watchdog = Instant::now() + Duration::from_secs(60);
+        // A zombie runs no more; who reaps it is not this test's business.
+        while std::fs::read_to_string(&status).is_ok_and(|text| !text.contains("\nState:\tZ")) {
+            assert!(Instant::now() < watchdog, "the process {} still runs", started.trim());
+            std::thread::yield_now();
+        }
     }
+}
+
+#[test]
+fn an_ncu_that_is_killed_leaves_no_profile() {
+    let folder = Profiled::new(&[("mode", "killed")]);
+    let judged = folder.run(folder.request(ProfileSet::Quick));
+    judged.expect(Exit::NOT_JUDGED).expect_in("stopped", "ended without a report");
+    assert!(!folder.out().join(file::PROFILE).exists());
 }
 
 #[test]

@@ -96,10 +96,10 @@ impl<'a> UnderNcu<'a> {
             is_profiler: true,
         };
         let mut launched = Vec::new();
-        let began = Instant::now();
-        let ran = self.session.start_under(&tool).and_then(|mut worker| {
+        let (began, limit) = (Instant::now(), self.session.request.limit);
+        let ran = self.session.start_under(&tool, limit * cases.len() as u32).and_then(|mut worker| {
             let ran = self.session.launch(problem, &mut worker, cases, &mut launched, out);
-            worker.close_and_wait(WRITE_LIMIT);
+            worker.close_and_wait(WRITE_LIMIT.min(limit));
             ran
         });
         let log = self.log();
