@@ -127,7 +127,7 @@ pub struct HarnessArgs {
 }
 
 /// The program that an environment variable names, as LAB_PYTHON and LAB_NCU.
-fn of_environment(name: &str) -> Option<PathBuf> {
+pub fn of_environment(name: &str) -> Option<PathBuf> {
     std::env::var_os(name).filter(|named| !named.is_empty()).map(PathBuf::from)
 }
 

@@ -31,6 +31,7 @@ mod profile;
 mod restore;
 mod rules;
 mod run;
+mod run_ncu;
 pub mod screen;
 mod theme;
 mod trust;

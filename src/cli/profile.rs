@@ -99,7 +99,8 @@ fn report(profiled: &Profiled, options: &ProfileArgs) -> Result<ExitCode> {
 /// Most bytes of a file that are read.
 const LIMIT: u64 = 64 << 20;
 
-fn read<T: DeserializeOwned>(profiled: &Profiled) -> Result<T> {
+/// Reads the file of a profile that was just made.
+pub fn read<T: DeserializeOwned>(profiled: &Profiled) -> Result<T> {
     let path = &profiled.path;
     let failed = || format!("{} cannot be read", path.display());
     let text = lab_system::root::read_anywhere(path, LIMIT).with_context(failed)?;

@@ -30,7 +30,9 @@ pub mod shown_files;
 pub mod source;
 pub mod workload;
 
+use lab_device::Finding;
 use lab_protocol::profile::ProfileSet;
+use permission::Permission;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -69,3 +71,31 @@ pub mod file {
 
 /// How long ncu may take for a launch with all its replays, unless the options say another time.
 pub const LIMIT: Duration = Duration::from_secs(300);
+
+/// What this machine has for `lab profile`, if `cuda` is set: ncu, and whether counters may be read. Without it a profile is the static
+/// view, so nothing counts as missing.
+pub fn equipment(cuda: bool, named: Option<PathBuf>) -> Vec<Finding> {
+    if !cuda {
+        return Vec::new();
+    }
+    let found = named.or_else(ncu::find).ok_or_else(|| ncu::REMEDY.to_owned()).and_then(ncu::Ncu::at);
+    let program = Finding {
+        what: "profile, cuda".into(),
+        ok: true,
+        says: found.as_ref().map_or_else(
+            |_| "lab profile has no ncu here: it shows the static view".into(),
+            |ncu| format!("ncu {} at {}", ncu.version, ncu.path.display()),
+        ),
+        remedy: found.err(),
+    };
+    let (says, remedy) = match permission::look() {
+        Permission::Allowed => ("this user may read the GPU's counters", None),
+        Permission::Refused => ("this user may not read the GPU's counters", Some(permission::refused())),
+        Permission::Unknown => (
+            "whether this user may read the GPU's counters is not in /proc/driver/nvidia/params",
+            Some("lab profile shows it: a refusal is told with what to do".to_owned()),
+        ),
+    };
+    let counters = Finding { what: "counters, cuda".into(), ok: true, says: says.into(), remedy };
+    vec![program, counters]
+}
