@@ -89,7 +89,9 @@ pub fn read(text: &str, function: &str) -> Vec<Instruction> {
 /// The function that begins on a line: `.section .text.NAME,"ax",@progbits` or `Function : NAME`.
 fn section(line: &str) -> Option<&str> {
     if let Some(rest) = line.strip_prefix(".section") {
-        return Some(rest.trim().strip_prefix(".text.").and_then(|rest| rest.split(',').next()).unwrap_or(""));
+        return Some(
+            rest.trim().strip_prefix(".text.").and_then(|rest| rest.split(',').next()).unwrap_or(""),
+        );
     }
     line.strip_prefix("Function :").map(str::trim)
 }
@@ -146,6 +148,9 @@ pub(super) mod tests {
         \x20       /*0040*/               @P0 BRA `(.L_x_3) ;\n\
         \x20       /*0050*/                   EXIT ;\n.L_x_0:\n\
         \x20       /*0060*/                   BRA `(.L_x_0);\n";
+
+    /// What nvdisasm printed of a kernel on a machine with an H200.
+    pub const RECORDED: &str = include_str!("../../tests/judge/ncu/rmsnorm.nvdisasm");
 
     #[test]
     fn labels_and_addresses_are_targets_of_branches() {

@@ -12,7 +12,9 @@ pub fn of(instructions: &[Instruction]) -> Vec<SassLoop> {
     let mut ranges: Vec<(u64, u64)> = Vec::new();
     for instruction in instructions {
         // A branch to itself is what follows the end of a function.
-        let Some(target) = instruction.target.filter(|target| *target < instruction.address) else { continue };
+        let Some(target) = instruction.target.filter(|target| *target < instruction.address) else {
+            continue;
+        };
         match ranges.iter_mut().find(|(begin, _)| *begin == target) {
             // Several branches to one target are one loop, as `continue` and the loop's end.
             Some((_, end)) => *end = (*end).max(instruction.address),
@@ -24,7 +26,8 @@ pub fn of(instructions: &[Instruction]) -> Vec<SassLoop> {
     ordered.sort_by_key(|range| (std::cmp::Reverse(depth(*range)), range.1 - range.0, range.0));
     let lines = |(begin, end): (u64, u64)| {
         let inside = instructions.iter().filter(move |i| (begin..=end).contains(&i.address));
-        let sass = |i: &Instruction| SassLine { address: i.address, text: i.text.clone(), samples: 0, stall: None };
+        let sass =
+            |i: &Instruction| SassLine { address: i.address, text: i.text.clone(), samples: 0, stall: None };
         let first = inside.clone().find_map(|instruction| instruction.line);
         SassLoop { line: first, instructions: inside.take(MOST_INSTRUCTIONS).map(sass).collect() }
     };
@@ -33,8 +36,23 @@ pub fn of(instructions: &[Instruction]) -> Vec<SassLoop> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::disassembly::{read, tests::NVDISASM};
+    use super::super::disassembly::{
+        read,
+        tests::{NVDISASM, RECORDED},
+    };
     use super::*;
+
+    #[test]
+    fn the_loops_of_a_recorded_kernel_are_found_with_their_lines() {
+        let loops = of(&read(RECORDED, "rmsnorm_f32"));
+        let ranges: Vec<(u64, u64)> = loops
+            .iter()
+            .filter_map(|l| Some((l.instructions.first()?.address, l.instructions.last()?.address)))
+            .collect();
+        assert_eq!(ranges.len(), 10);
+        assert_eq!(ranges[..3], [(0x1a0, 0x1f0), (0x870, 0x8c0), (0x13c0, 0x1410)]);
+        assert!(ranges.contains(&(0x4c0, 0x640)) && loops.iter().all(|l| l.line.is_some()));
+    }
 
     #[test]
     fn the_inner_loop_comes_first_and_a_trap_is_no_loop() {
