@@ -29,7 +29,7 @@ const KINDS: [(&str, &[&str]); 22] = [
         &["LDGSTS", "LDGDEPBAR", "DEPBAR", "UTMALDG", "UTMASTG", "UBLKCP", "UBLKPF", "UTMACMDFLUSH"],
     ),
     ("atomic", &["ATOM", "ATOMG", "ATOMS", "RED", "REDG"]),
-    ("special function", &["MUFU"]),
+    ("special function", &["MUFU", "FCHK"]),
     ("conversion", &["F2F", "F2I", "I2F", "I2FP", "F2FP", "F2IP", "FRND", "I2I"]),
     ("compare", &["ISETP", "FSETP", "HSETP2", "DSETP", "PLOP3", "UISETP", "VIMNMX", "VIMNMX3", "UPLOP3"]),
     (

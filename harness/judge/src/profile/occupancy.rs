@@ -92,7 +92,7 @@ mod tests {
         check("sm_90", 256, 32, 0, Some((100.0, "registers")));
         check("sm_90", 1024, 24, 120_000, Some((50.0, "shared memory")));
         check("sm_90", 32, 16, 0, Some((50.0, "blocks")));
-        check("sm_75", 1024, 32, 0, Some((100.0, "registers")));
+        check("sm_75", 1024, 32, 0, Some((100.0, "warps")));
         check("sm_90", 1024, 255, 0, None);
         check("sm_90", 2048, 16, 300_000, None);
         check("sm_999", 32, 16, 0, None);
