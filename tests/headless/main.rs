@@ -49,6 +49,7 @@ mod peers;
 mod processes;
 mod python;
 mod python_kernels;
+mod python_setup;
 mod rules;
 mod runner;
 mod sandbox;
