@@ -50,6 +50,7 @@ mod processes;
 mod python;
 mod python_kernels;
 mod python_setup;
+mod rights;
 mod rules;
 mod runner;
 mod sandbox;
