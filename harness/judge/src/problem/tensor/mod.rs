@@ -38,6 +38,7 @@ use crate::problem::api::{
 };
 use crate::problem::key_error::KeyError;
 use crate::problem::peer::PeerSpec;
+use crate::profile::workload::ProfileCase;
 use crate::worker::{ModuleId, Worker};
 use case_data::{Ahead, CaseData, Part};
 use lab_device::{DeviceInfo, ExecutionOrder};
@@ -337,6 +338,30 @@ impl Problem for TensorProblem {
             launcher.take_down(worker)?;
         }
         Ok(())
+    }
+
+    fn profile_cases(&self, device: &DeviceInfo) -> Vec<ProfileCase> {
+        let of = |index: usize| {
+            let case = &self.spec.cases[index];
+            ProfileCase { label: case.label.clone(), entry: case.entry.clone(), cells: case.cells() }
+        };
+        self.cases_to_profile(device).into_iter().map(of).collect()
+    }
+
+    fn launch_for_profile(
+        &mut self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        module: ModuleId,
+        case: usize,
+    ) -> Result<(), Stop> {
+        let cases = self.cases_to_profile(cx.device);
+        let index = *cases.get(case).ok_or_else(|| Stop::Lab(format!("there is no workload {case} to profile")))?;
+        self.require_entries(worker, module)?;
+        let sets = [case_data::first_set(&self.spec, &self.spec.cases[index], cx.device, cx.seed)];
+        let launcher = CaseLauncher::set_up(&self.spec, index, worker, &sets)?;
+        launcher.launch(worker, module, 0, &sets, ExecutionOrder::Forward)?;
+        launcher.take_down(worker)
     }
 
     fn dump(
