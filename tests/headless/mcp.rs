@@ -137,7 +137,17 @@ fn an_agent_judges_decides_and_reads_the_history() {
     let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
     assert_eq!(
         names,
-        ["judge", "measure", "profile", "keep", "discard", "undo_or_restore", "history", "experiment", "wait"]
+        [
+            "judge",
+            "measure",
+            "profile",
+            "keep",
+            "discard",
+            "undo_or_restore",
+            "history",
+            "experiment",
+            "wait"
+        ]
     );
 
     // A keep without a verdict is refused as on the command line.

@@ -56,7 +56,10 @@ fn a_profile_belongs_to_the_run_of_its_bytes() {
     lab.lab("run").is(0);
     // The static view says why there are no counters.
     let output = lab.lab("profile --json").is(0).json();
-    assert_eq!((output["run"].as_u64(), output["profile"]["origin"]["kind"].as_str()), (Some(1), Some("image")));
+    assert_eq!(
+        (output["run"].as_u64(), output["profile"]["origin"]["kind"].as_str()),
+        (Some(1), Some("image"))
+    );
     assert!(output["profile"]["origin"]["why"].as_str().unwrap().contains("an NVIDIA GPU"), "{output}");
     let before = lab.read(".lab/runs/1/profile.json");
 

@@ -77,7 +77,11 @@ mod tests {
             (format!("{TWO_STATEMENTS}k: keep one"), "line 4: ", ""),
             (format!("{NO_STATEMENT}k: the source must"), "line 2: ", ""),
             (format!("{NO_STATEMENT}made: the source must"), "", ""),
-            (format!("{NO_KERNEL}k: write"), "line 2: ", ". This one is not built, or lacks the extern \"C\""),
+            (
+                format!("{NO_KERNEL}k: write"),
+                "line 2: ",
+                ". This one is not built, or lacks the extern \"C\"",
+            ),
             (format!("{NO_KERNEL}kk: write"), "line 3: ", ". This launch statement is of k"),
             ("kernel.cu:1: error: x".into(), "", ""),
         ] {

@@ -6,6 +6,7 @@ use super::work::{AS_TOOLS, follow};
 use crate::cli::profile::read;
 use crate::confinement;
 use anyhow::Result;
+use lab_core::profile::digest::digest;
 use lab_core::project::Project;
 use lab_core::runner::execute::NotRun;
 use lab_core::runner::profiling::{self, ProfileSpec, Profiled};
@@ -62,9 +63,10 @@ fn counters(profiled: &Profiled) -> Result<Answer> {
             ),
             "Change what the counters point at, then call judge: a profile is no verdict.",
         ),
-        Origin::Image { why } => {
-            (format!("run {run}: no counters, only the built image: {why}"), "The text says what a person can do to get counters.")
-        }
+        Origin::Image { why } => (
+            format!("run {run}: no counters, only the built image: {why}"),
+            "The text says what a person can do to get counters.",
+        ),
     };
     let known = metrics::quick();
     let metrics: serde_json::Map<String, Value> = profile
@@ -87,6 +89,7 @@ fn counters(profiled: &Profiled) -> Result<Answer> {
         .collect();
     let image = &profile.image;
     Ok(Answer::new(&summary, next, json!({ "run": run, "path": shown(profiled) }))
+        .with("digest", digest(&profile))
         .with("workload", &profile.workload)
         .with("launch", profile.launch)
         .with("metrics", metrics)

@@ -152,7 +152,8 @@ impl Server {
     }
 
     async fn profile(&self, arguments: Option<JsonObject>, context: &RequestContext<RoleServer>) -> Answer {
-        let (read, max_s) = tools::profile(arguments).map_or_else(|why| (Err(why), None), |(spec, max_s)| (Ok(spec), max_s));
+        let (read, max_s) =
+            tools::profile(arguments).map_or_else(|why| (Err(why), None), |(spec, max_s)| (Ok(spec), max_s));
         self.start(Lane::Runs, "profile", max_s, context, read, |workplace, spec, job| {
             workplace.with(|project| profile::profile(project, spec, job))
         })

@@ -138,7 +138,8 @@ pub fn profile(
     let Some(_lock) = taken.with_context(|| format!("cannot lock {}", lock.display()))? else {
         return Err(NotRun::Failed(anyhow!("another process profiles in this repository: wait for its end")));
     };
-    let attempt = Attempt { project, spec, run_spec: &run_spec, store: &store, run, working: &working, log: &log };
+    let attempt =
+        Attempt { project, spec, run_spec: &run_spec, store: &store, run, working: &working, log: &log };
     // Of a profile that was killed.
     let _ = store.files().remove_dir_all(&working);
     let made = attempt.make(&inputs, control, &mut |batch| tell(run, batch));

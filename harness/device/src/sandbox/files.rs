@@ -96,7 +96,8 @@ fn grants(policy: Policy, files: &FileAccess) -> Vec<(PathBuf, BitFlags<AccessFs
             grant(&paths(&["/"]), execute);
             // The profiler's library in this process locks a file, and connects to the profiler by a socket there. Where TMPDIR
             // names another folder, that is the place.
-            let temporary = std::env::var_os("TMPDIR").map(PathBuf::from).filter(|folder| folder.is_absolute());
+            let temporary =
+                std::env::var_os("TMPDIR").map(PathBuf::from).filter(|folder| folder.is_absolute());
             let shared = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
             let shared: Vec<PathBuf> = shared.into_iter().chain(temporary).collect();
             grant(&shared, make_special | AccessFs::ResolveUnix);

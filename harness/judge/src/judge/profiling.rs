@@ -221,7 +221,8 @@ impl ProfileSession<'_> {
         why: String,
         out: &mut Writer,
     ) -> Result<Profile, Stop> {
-        let mut missing = vec!["counters, findings and lines of source: nothing ran under a profiler".to_owned()];
+        let mut missing =
+            vec!["counters, findings and lines of source: nothing ran under a profiler".to_owned()];
         let mut launched = Vec::new();
         if !self.device.emulated {
             let mut worker = start_worker(self.options, Language::Cuda, self.target, self.sink)?.ready()?;
@@ -258,7 +259,8 @@ impl ProfileSession<'_> {
         launched: Option<&Launched>,
         missing: &mut Vec<String>,
     ) -> lab_protocol::profile::ImageFacts {
-        let kernel = launched.and_then(|launched| launched.kernels.iter().find(|kernel| kernel.entry == entry));
+        let kernel =
+            launched.and_then(|launched| launched.kernels.iter().find(|kernel| kernel.entry == entry));
         let block = kernel.map(|kernel| (kernel.shape.block.iter().product(), kernel.shape.shared_bytes));
         let Resources { registers, spill_bytes, shared_bytes } = self.resources;
         let image = BuiltImage {
@@ -294,7 +296,8 @@ fn now() -> Option<u64> {
 
 /// Writes a file of the profile in one step: whoever reads it finds the old one or the new one.
 fn write(folder: &Path, name: &str, content: &impl Serialize) -> Result<(), Stop> {
-    let failed = |error: String| Stop::Lab(format!("{} cannot be written: {error}", folder.join(name).display()));
+    let failed =
+        |error: String| Stop::Lab(format!("{} cannot be written: {error}", folder.join(name).display()));
     let text = serde_json::to_vec(content).map_err(|error| failed(error.to_string()))?;
     let write = || -> std::io::Result<()> {
         let mut file = tempfile::NamedTempFile::new_in(folder)?;

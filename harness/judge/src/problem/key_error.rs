@@ -107,7 +107,9 @@ fn place(document: &DeTable, path: &[KeyStep]) -> usize {
 pub fn toml_error(path: &Path, text: &str, error: &toml::de::Error) -> Stop {
     // The word of the parser for a number where one of several words is expected.
     let what = match error.message() {
-        "wanted string or table" => "expected one of the words that kernels/README.md lists for this key, in quotes",
+        "wanted string or table" => {
+            "expected one of the words that kernels/README.md lists for this key, in quotes"
+        }
         what => what,
     };
     Stop::Problem(message(path, text, error.span().map_or(0, |span| span.start), what))

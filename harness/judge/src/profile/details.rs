@@ -17,7 +17,8 @@ pub fn read(page: &[u8], launch: usize) -> Result<Vec<Finding>, String> {
     let columns = Columns::of(&records[header]);
     // A report without rules has no columns for them.
     let Some(rule) = columns.get(RULE) else { return Ok(Vec::new()) };
-    let (kind, text) = (columns.require("details", "Rule Type")?, columns.require("details", "Rule Description")?);
+    let (kind, text) =
+        (columns.require("details", "Rule Type")?, columns.require("details", "Rule Description")?);
     let id = columns.require("details", "ID")?;
     let (gain, gain_type) = (columns.get("Estimated Speedup"), columns.get("Estimated Speedup Type"));
     let mut launches: Vec<&str> = Vec::new();

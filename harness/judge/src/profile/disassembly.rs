@@ -89,7 +89,9 @@ pub fn read(text: &str, function: &str) -> Vec<Instruction> {
 /// The function that begins on a line: `.section .text.NAME,"ax",@progbits` or `Function : NAME`.
 fn section(line: &str) -> Option<&str> {
     if let Some(rest) = line.strip_prefix(".section") {
-        return Some(rest.trim().strip_prefix(".text.").and_then(|rest| rest.split(',').next()).unwrap_or(""));
+        return Some(
+            rest.trim().strip_prefix(".text.").and_then(|rest| rest.split(',').next()).unwrap_or(""),
+        );
     }
     line.strip_prefix("Function :").map(str::trim)
 }

@@ -12,7 +12,9 @@ pub fn of(instructions: &[Instruction]) -> Vec<SassLoop> {
     let mut ranges: Vec<(u64, u64)> = Vec::new();
     for instruction in instructions {
         // A branch to itself is what follows the end of a function.
-        let Some(target) = instruction.target.filter(|target| *target < instruction.address) else { continue };
+        let Some(target) = instruction.target.filter(|target| *target < instruction.address) else {
+            continue;
+        };
         match ranges.iter_mut().find(|(begin, _)| *begin == target) {
             // Several branches to one target are one loop, as `continue` and the loop's end.
             Some((_, end)) => *end = (*end).max(instruction.address),
@@ -24,7 +26,8 @@ pub fn of(instructions: &[Instruction]) -> Vec<SassLoop> {
     ordered.sort_by_key(|range| (std::cmp::Reverse(depth(*range)), range.1 - range.0, range.0));
     let lines = |(begin, end): (u64, u64)| {
         let inside = instructions.iter().filter(move |i| (begin..=end).contains(&i.address));
-        let sass = |i: &Instruction| SassLine { address: i.address, text: i.text.clone(), samples: 0, stall: None };
+        let sass =
+            |i: &Instruction| SassLine { address: i.address, text: i.text.clone(), samples: 0, stall: None };
         let first = inside.clone().find_map(|instruction| instruction.line);
         SassLoop { line: first, instructions: inside.take(MOST_INSTRUCTIONS).map(sass).collect() }
     };

@@ -6,8 +6,17 @@ use std::collections::BTreeMap;
 /// Opcodes and their kinds. An opcode that is not here is of the kind `other`.
 const KINDS: [(&str, &[&str]); 22] = [
     ("fma", &["FFMA", "FFMA2", "HFMA2", "DFMA"]),
-    ("float add, multiply", &["FADD", "FADD2", "FMUL", "FMUL2", "HADD2", "HMUL2", "DADD", "DMUL", "FMNMX", "HMNMX2", "FSEL"]),
-    ("tensor", &["HMMA", "IMMA", "DMMA", "BMMA", "QMMA", "OMMA", "HGMMA", "IGMMA", "BGMMA", "QGMMA", "UTCHMMA", "UTCQMMA", "UTCIMMA"]),
+    (
+        "float add, multiply",
+        &["FADD", "FADD2", "FMUL", "FMUL2", "HADD2", "HMUL2", "DADD", "DMUL", "FMNMX", "HMNMX2", "FSEL"],
+    ),
+    (
+        "tensor",
+        &[
+            "HMMA", "IMMA", "DMMA", "BMMA", "QMMA", "OMMA", "HGMMA", "IGMMA", "BGMMA", "QGMMA", "UTCHMMA",
+            "UTCQMMA", "UTCIMMA",
+        ],
+    ),
     ("load global", &["LDG", "LD"]),
     ("store global", &["STG", "ST"]),
     ("load shared", &["LDS", "LDSM"]),
@@ -15,19 +24,42 @@ const KINDS: [(&str, &[&str]); 22] = [
     ("load local", &["LDL"]),
     ("store local", &["STL"]),
     ("load constant", &["LDC", "LDCU", "ULDC"]),
-    ("copy asynchronous", &["LDGSTS", "LDGDEPBAR", "DEPBAR", "UTMALDG", "UTMASTG", "UBLKCP", "UBLKPF", "UTMACMDFLUSH"]),
+    (
+        "copy asynchronous",
+        &["LDGSTS", "LDGDEPBAR", "DEPBAR", "UTMALDG", "UTMASTG", "UBLKCP", "UBLKPF", "UTMACMDFLUSH"],
+    ),
     ("atomic", &["ATOM", "ATOMG", "ATOMS", "RED", "REDG"]),
     ("special function", &["MUFU"]),
     ("conversion", &["F2F", "F2I", "I2F", "I2FP", "F2FP", "F2IP", "FRND", "I2I"]),
     ("compare", &["ISETP", "FSETP", "HSETP2", "DSETP", "PLOP3", "UISETP", "VIMNMX", "VIMNMX3", "UPLOP3"]),
     (
         "integer",
-        &["IMAD", "IADD", "IADD3", "VIADD", "LEA", "IMUL", "UIADD3", "UIMAD", "ULEA", "IABS", "POPC", "FLO", "UIADD"],
+        &[
+            "IMAD", "IADD", "IADD3", "VIADD", "LEA", "IMUL", "UIADD3", "UIMAD", "ULEA", "IABS", "POPC",
+            "FLO", "UIADD",
+        ],
     ),
-    ("logic, shift", &["LOP3", "SHF", "SHL", "SHR", "ULOP3", "USHF", "PRMT", "UPRMT", "BMSK", "SGXT", "BREV"]),
+    (
+        "logic, shift",
+        &["LOP3", "SHF", "SHL", "SHR", "ULOP3", "USHF", "PRMT", "UPRMT", "BMSK", "SGXT", "BREV"],
+    ),
     ("move", &["MOV", "UMOV", "SEL", "USEL", "CS2R", "S2R", "S2UR", "R2UR", "R2P", "P2R"]),
     ("warp exchange", &["SHFL", "VOTE", "VOTEU", "MATCH", "REDUX", "ELECT"]),
-    ("barrier", &["BAR", "MEMBAR", "ERRBAR", "CGAERRBAR", "SYNCS", "WARPSYNC", "UCGABAR_ARV", "UCGABAR_WAIT", "CCTL", "FENCE"]),
+    (
+        "barrier",
+        &[
+            "BAR",
+            "MEMBAR",
+            "ERRBAR",
+            "CGAERRBAR",
+            "SYNCS",
+            "WARPSYNC",
+            "UCGABAR_ARV",
+            "UCGABAR_WAIT",
+            "CCTL",
+            "FENCE",
+        ],
+    ),
     ("branch", &["BRA", "BRX", "BSSY", "BSYNC", "BREAK", "CALL", "RET", "EXIT", "JMP", "YIELD", "BMOV"]),
     ("nop", &["NOP"]),
 ];
@@ -45,7 +77,8 @@ pub fn of(instructions: &[Instruction]) -> Vec<(String, u64)> {
         };
         *counts.entry(kind).or_default() += 1;
     }
-    let mut all: Vec<(String, u64)> = counts.into_iter().map(|(kind, count)| (kind.to_owned(), count)).collect();
+    let mut all: Vec<(String, u64)> =
+        counts.into_iter().map(|(kind, count)| (kind.to_owned(), count)).collect();
     all.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     all
 }

@@ -100,7 +100,13 @@ impl Ncu {
 
     /// The command line that comes before that of the profiled program. Only kernels with these names are profiled; all but the lab's
     /// own if there are none. The report is written to `report`, which has ncu's ending, and ncu's messages to `log`.
-    pub fn command(&self, counters: &Counters, kernels: &[String], report: &Path, log: &Path) -> Vec<OsString> {
+    pub fn command(
+        &self,
+        counters: &Counters,
+        kernels: &[String],
+        report: &Path,
+        log: &Path,
+    ) -> Vec<OsString> {
         let mut command: Vec<OsString> = vec![self.path.clone().into()];
         let mut add = |words: &[&str]| command.extend(words.iter().map(OsString::from));
         add(&["--target-processes", "all", "--clock-control", "none", "--kernel-name-base", "mangled"]);
@@ -160,7 +166,9 @@ fn names(kernels: &[String]) -> String {
     }
     let escaped: Vec<String> = kernels
         .iter()
-        .map(|name| name.chars().flat_map(|c| (c == '$' || c == '.').then_some('\\').into_iter().chain([c])).collect())
+        .map(|name| {
+            name.chars().flat_map(|c| (c == '$' || c == '.').then_some('\\').into_iter().chain([c])).collect()
+        })
         .collect();
     format!("^({})$", escaped.join("|"))
 }
@@ -206,7 +214,10 @@ mod tests {
         let line = ncu.command(&counters, &["toy".into()], Path::new("/f/r.ncu-rep"), Path::new("/f/log"));
         let line: Vec<_> = line.iter().map(|word| word.to_str().unwrap()).collect();
         let line = line.join(" ");
-        assert!(line.contains("--kernel-name regex:^(toy)$") && line.contains("--clock-control none"), "{line}");
+        assert!(
+            line.contains("--kernel-name regex:^(toy)$") && line.contains("--clock-control none"),
+            "{line}"
+        );
         assert!(line.contains("--export /f/r --log-file /f/log"), "{line}");
     }
 }

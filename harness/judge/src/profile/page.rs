@@ -36,8 +36,7 @@ impl Columns {
 /// The records of a page. A record may be shorter or longer than the header: ncu mixes tables and notes into its pages.
 pub fn records(page: &str, bytes: &[u8]) -> Result<Vec<csv::StringRecord>, String> {
     let text = String::from_utf8_lossy(bytes);
-    let mut reader =
-        csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
     let all: Result<Vec<_>, _> = reader.records().collect();
     all.map_err(|error| format!("the page {page} of ncu's report cannot be read: {error}"))
 }

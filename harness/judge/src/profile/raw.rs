@@ -30,9 +30,8 @@ const BLOCK: &str = "Block Size";
 const DEVICE: &str = "device__attribute_display_name";
 
 /// Columns about the launch and the device, which are no counters.
-const NO_COUNTERS: [&str; 11] = [
-    "ID", "Process ID", "Process Name", "Host Name", NAME, "Context", "Stream", BLOCK, GRID, "Device", "CC",
-];
+const NO_COUNTERS: [&str; 11] =
+    ["ID", "Process ID", "Process Name", "Host Name", NAME, "Context", "Stream", BLOCK, GRID, "Device", "CC"];
 
 /// What is left out of a profile: attributes of the device, and samples over time.
 fn is_kept(name: &str) -> bool {

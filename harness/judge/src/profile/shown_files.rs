@@ -15,8 +15,10 @@ pub fn shown(file: &str, options: &JudgeOptions) -> String {
         return options.shown_as();
     }
     let is_embedded = EMBEDDED.iter().any(|header| name == *header);
-    let parts: Vec<Component> = path.components().filter(|part| matches!(part, Component::Normal(_))).collect();
-    let own_folder = options.shown_as.as_ref().map(|shown| Path::new(shown).parent().unwrap_or(Path::new("")).to_owned());
+    let parts: Vec<Component> =
+        path.components().filter(|part| matches!(part, Component::Normal(_))).collect();
+    let own_folder =
+        options.shown_as.as_ref().map(|shown| Path::new(shown).parent().unwrap_or(Path::new("")).to_owned());
     let suffixes = (0..parts.len()).map(|from| parts[from..].iter().collect::<PathBuf>());
     for suffix in suffixes {
         if options.roots.iter().any(|root| root.join(&suffix).is_file()) {

@@ -105,7 +105,15 @@ impl Block {
         if let Some(line) = record.get(0).and_then(|line| line.parse().ok()) {
             let file = self.file.clone();
             let (excess_sectors, executed) = (cell(self.excess), cell(self.executed));
-            lines.push(ProfiledLine { file, line, samples, stalls, excess_sectors, executed, sass: Vec::new() });
+            lines.push(ProfiledLine {
+                file,
+                line,
+                samples,
+                stalls,
+                excess_sectors,
+                executed,
+                sass: Vec::new(),
+            });
             return;
         }
         let address = record.get(self.address).and_then(|text| text.strip_prefix("0x"));
@@ -144,7 +152,8 @@ mod tests {
         assert_eq!((line.file.as_str(), line.line, line.samples), ("/x/kernel.cu", 6, 1005));
         assert_eq!(line.stalls, [("long_sb".to_owned(), 1000), ("wait".to_owned(), 5)]);
         assert_eq!((line.executed, line.excess_sectors), (Some(8), None));
-        let sass: Vec<_> = line.sass.iter().map(|s| (s.address, s.text.as_str(), s.stall.as_deref())).collect();
+        let sass: Vec<_> =
+            line.sass.iter().map(|s| (s.address, s.text.as_str(), s.stall.as_deref())).collect();
         assert_eq!(sass, [(0, "LDG.E R1, [R2]", Some("long_sb")), (0x20, "EXIT", Some("wait"))]);
         assert_eq!(read.missing, ["column 'L2 Theoretical Sectors Global Excessive' of the page source"]);
     }

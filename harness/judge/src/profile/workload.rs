@@ -20,7 +20,11 @@ pub fn choose(cases: &[ProfileCase], wanted: Option<&str>) -> Result<usize, Stri
     };
     if let Some(at) = wanted.parse::<usize>().ok().and_then(|number| number.checked_sub(1)) {
         let all = cases.len();
-        return if at < all { Ok(at) } else { Err(format!("there is no workload {wanted}: there are {all}")) };
+        return if at < all {
+            Ok(at)
+        } else {
+            Err(format!("there is no workload {wanted}: there are {all}"))
+        };
     }
     if let Some(at) = cases.iter().position(|case| case.label == wanted) {
         return Ok(at);
@@ -32,7 +36,9 @@ pub fn choose(cases: &[ProfileCase], wanted: Option<&str>) -> Result<usize, Stri
     let mut found = cases.iter().enumerate().filter(|(_, case)| has_all(case)).map(|(at, _)| at);
     match (found.next(), found.next()) {
         (Some(at), None) => Ok(at),
-        (Some(_), Some(_)) => Err(format!("'{wanted}' are words of several workloads: {}", listed(cases, has_all))),
+        (Some(_), Some(_)) => {
+            Err(format!("'{wanted}' are words of several workloads: {}", listed(cases, has_all)))
+        }
         (None, _) => Err(format!("no timed workload is '{wanted}': {}", listed(cases, |_| true))),
     }
 }

@@ -36,8 +36,7 @@ pub fn serve(
         }
     };
     // Everything that the device needs is open now, no further thread was started, and no kernel is loaded yet.
-    let sandbox =
-        sandbox.map(|asked| sandbox::enter(policy(&device.info, &asked), &asked.files));
+    let sandbox = sandbox.map(|asked| sandbox::enter(policy(&device.info, &asked), &asked.files));
     let (info, has_graphs) = (device.info.clone(), device.driver.has_graphs());
     let opened = WorkerReply::Opened { info, has_graphs, has_statements: true, sandbox };
     framing::send(&mut stream, &(number, WorkerAnswer::Ok(opened)), &[])?;

@@ -113,15 +113,25 @@ fn a_launch_is_profiled_with_its_counters_findings_and_lines() {
     let duration = &profile.metrics["gpu__time_duration.sum"];
     assert_eq!((duration.value, duration.unit.as_str()), (15687168.0, "ns"));
     assert!(profile.metrics.keys().all(|name| !name.starts_with("device__") && !name.contains("Triage")));
-    let stores = profile.findings.iter().find(|finding| finding.text.contains("global stores to L1TEX")).unwrap();
-    assert_eq!((stores.rule.as_str(), stores.is_advice, stores.estimated_gain), ("MemoryCacheAccessPattern", true, Some(34.24)));
+    let stores =
+        profile.findings.iter().find(|finding| finding.text.contains("global stores to L1TEX")).unwrap();
+    assert_eq!(
+        (stores.rule.as_str(), stores.is_advice, stores.estimated_gain),
+        ("MemoryCacheAccessPattern", true, Some(34.24))
+    );
     let hottest = profile.lines.iter().max_by_key(|line| line.samples).unwrap();
-    assert!(hottest.samples > 100_000 && !hottest.stalls.is_empty() && !hottest.sass.is_empty(), "{hottest:?}");
+    assert!(
+        hottest.samples > 100_000 && !hottest.stalls.is_empty() && !hottest.sass.is_empty(),
+        "{hottest:?}"
+    );
     let files: std::collections::BTreeSet<_> = profile.lines.iter().map(|line| line.file.as_str()).collect();
     assert_eq!(files.into_iter().collect::<Vec<_>>(), ["kernel.cu", "lab.h"]);
     assert!(profile.taken_unix_s.is_some() && profile.kernels.is_empty());
     // The image of the cpu device tells no names.
-    assert_eq!(std::fs::read_to_string(folder.ncu.path().join("filter")).unwrap().trim(), "regex:^(?!lab_).*$");
+    assert_eq!(
+        std::fs::read_to_string(folder.ncu.path().join("filter")).unwrap().trim(),
+        "regex:^(?!lab_).*$"
+    );
 }
 
 #[test]
@@ -157,7 +167,9 @@ fn without_counters_there_is_the_static_view_with_the_reason() {
 
 #[test]
 fn an_ncu_that_hangs_is_ended_with_what_it_started() {
-    for (mode, says) in [("hang", "did not end its launch within 1 s"), ("hang-end", "ended without a report")] {
+    for (mode, says) in
+        [("hang", "did not end its launch within 1 s"), ("hang-end", "ended without a report")]
+    {
         let folder = Profiled::new(&[("mode", mode)]);
         let mut request = folder.request(ProfileSet::Quick);
         request.limit = Duration::from_secs(if mode == "hang" { 1 } else { 10 });

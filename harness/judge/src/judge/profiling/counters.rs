@@ -106,7 +106,10 @@ impl<'a> UnderNcu<'a> {
         match log::failure(&log) {
             Some(Failure::Refused(why)) => return Ok(Report::NoCounters(why)),
             Some(Failure::Unusable(why)) => {
-                return Ok(Report::NoCounters(format!("ncu {} cannot profile here: {why}", self.ncu.version)));
+                return Ok(Report::NoCounters(format!(
+                    "ncu {} cannot profile here: {why}",
+                    self.ncu.version
+                )));
             }
             None => {}
         }
@@ -176,7 +179,8 @@ impl<'a> UnderNcu<'a> {
         };
         let mut missing = missing_counters(set, &kernel);
         if let Some(others) = kernels.len().checked_sub(1).filter(|others| *others > 0) {
-            missing.push(format!("counters of {others} other kernels of the launch: these are of the longest"));
+            missing
+                .push(format!("counters of {others} other kernels of the launch: these are of the longest"));
         }
         let (mut findings, mut lines) = (Vec::new(), Vec::new());
         if set == ProfileSet::Quick {
@@ -198,7 +202,8 @@ impl<'a> UnderNcu<'a> {
             took_ms: began.elapsed().as_millis() as u64,
         };
         if kernel.entry != case.entry && kernels.is_empty() {
-            missing.push(format!("a launch of {}: the launch statement started {}", case.entry, kernel.entry));
+            missing
+                .push(format!("a launch of {}: the launch statement started {}", case.entry, kernel.entry));
         }
         Ok(Ok(Counted { origin, longest: kernel, kernels, findings, lines, missing, launched }))
     }
@@ -215,7 +220,8 @@ impl<'a> UnderNcu<'a> {
             Stop::Lab(format!("{} cannot be written: {error}", path.display()))
         };
         if request.writes_text {
-            let (text, path) = (self.ncu.text(&self.report()).map_err(Stop::Lab)?, request.out.join(file::TEXT));
+            let (text, path) =
+                (self.ncu.text(&self.report()).map_err(Stop::Lab)?, request.out.join(file::TEXT));
             std::fs::write(&path, text).map_err(|error| failed(&path, error))?;
         }
         if !request.keeps_report {

@@ -30,7 +30,8 @@ impl ProfileSession<'_> {
             Report::NoCounters(why) => return Err(Stop::Lab(why)),
         };
         let kernels = raw::read(&run.page(Page::Raw)?).map_err(Stop::Lab)?;
-        let workloads = assigned(cases, &launched, &kernels, run.uses_fallback_filter()).map_err(Stop::Lab)?;
+        let workloads =
+            assigned(cases, &launched, &kernels, run.uses_fallback_filter()).map_err(Stop::Lab)?;
         let mean_us = workloads.iter().map(|workload| workload.us).sum::<f64>() / workloads.len() as f64;
         let durations = WorkloadDurations {
             version: VERSION,
@@ -54,7 +55,10 @@ fn assigned(
 ) -> Result<Vec<WorkloadDuration>, String> {
     let expected: usize = launched.iter().map(|launched| launched.kernels.len()).sum();
     if expected != kernels.len() {
-        return Err(format!("ncu's report has {} launches, and the workloads made {expected}", kernels.len()));
+        return Err(format!(
+            "ncu's report has {} launches, and the workloads made {expected}",
+            kernels.len()
+        ));
     }
     let mut rest = kernels.iter();
     let mut all = Vec::new();
@@ -62,7 +66,8 @@ fn assigned(
         let mut us = 0.0;
         for kernel in rest.by_ref().take(launched.kernels.len()) {
             let ns = kernel.value(metrics::DURATION);
-            us += ns.ok_or_else(|| format!("ncu's report has no {} of {}", metrics::DURATION, case.label))? / 1000.0;
+            us += ns.ok_or_else(|| format!("ncu's report has no {} of {}", metrics::DURATION, case.label))?
+                / 1000.0;
         }
         all.push(WorkloadDuration {
             name: case.label.clone(),
@@ -102,6 +107,10 @@ mod tests {
         let all = assigned(&cases, &[launched(2), launched(1)], &kernels, false).unwrap();
         assert_eq!(all.iter().map(|w| (w.us, w.kernels)).collect::<Vec<_>>(), [(1.5, 2), (4.0, 1)]);
         assert_eq!(all[0].axes["T"], "f16");
-        assert!(assigned(&cases, &[launched(1), launched(1)], &kernels, false).unwrap_err().contains("3 launches"));
+        assert!(
+            assigned(&cases, &[launched(1), launched(1)], &kernels, false)
+                .unwrap_err()
+                .contains("3 launches")
+        );
     }
 }

@@ -356,7 +356,8 @@ impl Problem for TensorProblem {
         case: usize,
     ) -> Result<(), Stop> {
         let cases = self.cases_to_profile(cx.device);
-        let index = *cases.get(case).ok_or_else(|| Stop::Lab(format!("there is no workload {case} to profile")))?;
+        let index =
+            *cases.get(case).ok_or_else(|| Stop::Lab(format!("there is no workload {case} to profile")))?;
         self.require_entries(worker, module)?;
         let sets = [case_data::first_set(&self.spec, &self.spec.cases[index], cx.device, cx.seed)];
         let launcher = CaseLauncher::set_up(&self.spec, index, worker, &sets)?;
