@@ -15,7 +15,7 @@ use lab_core::project::{self, Project, trust};
 use lab_core::repo::{self, Repo};
 use lab_device::sandbox::{self, SandboxState};
 use lab_device::{self as device, Finding, FolderTrust};
-use lab_judge::check;
+use lab_judge::{check, profile};
 use lab_protocol::{Language, Target, console};
 use lab_tui::theme::AppearanceChoice;
 use serde::Serialize;
@@ -86,7 +86,8 @@ pub fn main(options: &DoctorArgs) -> Result<ExitCode> {
     let has_gpu = lab_device::resolve(Target::Auto) != Target::Cpu;
     let runs_somewhere = cpu.ok || has_gpu || !subject.project().is_none_or(is_compiled);
     let sandbox = sandbox();
-    let checks = check::equipment(has_gpu);
+    let mut checks = check::equipment(has_gpu);
+    checks.extend(profile::equipment(has_gpu, super::harness::of_environment("LAB_NCU")));
     let python = match &subject {
         Subject::BadConfig(_) => note(
             "python",

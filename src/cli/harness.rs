@@ -6,7 +6,9 @@ use lab_core::project::kernel_file::{self, FolderKernel};
 use lab_core::project::{Project, trust};
 use lab_judge::judge;
 use lab_judge::measure::plan::{Plan, Trials};
+use lab_judge::profile::ProfileRequest;
 use lab_protocol::Tool;
+use lab_protocol::profile::ProfileSet;
 use lab_protocol::{CompileOptions, Exit, Target, When};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -71,6 +73,24 @@ pub struct HarnessArgs {
     /// With --check: only this tool; may be given several times
     #[arg(long = "tool", value_name = "TOOL", requires = "check")]
     tools: Vec<Tool>,
+    /// Instead of judging, profile one launch under ncu: quick, full, source
+    #[arg(long, value_name = "SET", conflicts_with_all = ["check", "dump", "held_out", "trials"], requires = "profile_out")]
+    profile: Option<ProfileSet>,
+    /// With --profile: this workload, by its words or its number [default: the largest timed one]; `all` only times each
+    #[arg(long, value_name = "W", requires = "profile")]
+    workload: Option<String>,
+    /// With --profile: the folder for profile.json
+    #[arg(long, value_name = "FOLDER", requires = "profile")]
+    profile_out: Option<PathBuf>,
+    /// With --profile: write ncu's report there, too
+    #[arg(long, requires = "profile")]
+    keep_report: bool,
+    /// With --profile: write ncu's own text there, too
+    #[arg(long, requires = "profile")]
+    ncu_text: bool,
+    /// With --profile: seconds for the launch under ncu, with its replays
+    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = seconds)]
+    profile_limit: Duration,
     /// Use the random inputs of the run with this seed
     #[arg(long)]
     seed: Option<u64>,
@@ -106,9 +126,9 @@ pub struct HarnessArgs {
     standby: bool,
 }
 
-/// The Python that LAB_PYTHON names.
-fn of_environment() -> Option<PathBuf> {
-    std::env::var_os("LAB_PYTHON").filter(|named| !named.is_empty()).map(PathBuf::from)
+/// The program that an environment variable names, as LAB_PYTHON and LAB_NCU.
+pub fn of_environment(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|named| !named.is_empty()).map(PathBuf::from)
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -152,7 +172,7 @@ pub fn main(given: HarnessArgs) -> ExitCode {
     options.arch = given.arch;
     options.time_limit = given.time_limit;
     options.dump = given.dump;
-    options.python = given.python.or_else(of_environment);
+    options.python = given.python.or_else(|| of_environment("LAB_PYTHON"));
     options.python_standby = given.python_standby;
     options.load_limit = given.load_limit;
     options.when = given.when;
@@ -160,6 +180,17 @@ pub fn main(given: HarnessArgs) -> ExitCode {
     options.sealed = given.sealed;
     options.seed = given.seed;
     options.check = given.check.then_some(given.tools);
+    let all_workloads = given.workload.as_deref() == Some("all");
+    options.profile = given.profile.zip(given.profile_out).map(|(set, out)| ProfileRequest {
+        set,
+        workload: given.workload.filter(|_| !all_workloads),
+        all_workloads,
+        out,
+        keeps_report: given.keep_report,
+        writes_text: given.ncu_text,
+        ncu: of_environment("LAB_NCU"),
+        limit: given.profile_limit,
+    });
     options.peers = given.peers;
     options.incumbent =
         match given.incumbent.map(|path| incumbent_of(path, options.kernel.as_deref())).transpose() {

@@ -27,9 +27,11 @@ mod peer_lines;
 mod peers;
 mod probe;
 mod problem_file;
+mod profile;
 mod restore;
 mod rules;
 mod run;
+mod run_ncu;
 pub mod screen;
 mod theme;
 mod trust;
@@ -105,6 +107,8 @@ enum Command {
     Run(run::RunOnceArgs),
     /// Find invalid memory accesses and races in the present bytes; gives no verdict
     Check(check::CheckArgs),
+    /// Profile one launch of the present bytes under Nsight Compute; gives no verdict
+    Profile(profile::ProfileArgs),
     /// Judge the present bytes with the warm-up, iterations and trials of lab.toml
     Measure(measure::MeasureArgs),
     /// Let a command edit the kernel again and again; judge, keep or discard each edit by rule
@@ -175,6 +179,7 @@ pub fn main() -> ExitCode {
         None | Some(
             Command::Run(_)
                 | Command::Check(_)
+                | Command::Profile(_)
                 | Command::Measure(_)
                 | Command::Bench(_)
                 | Command::Auto(_)
@@ -200,6 +205,7 @@ fn command(cli: Cli) -> ExitCode {
         // These report errors themselves, with the exit codes of the protocol.
         Some(Command::Run(options)) => return run::main(&options),
         Some(Command::Check(options)) => return check::main(&options),
+        Some(Command::Profile(options)) => return profile::main(&options),
         Some(Command::Measure(options)) => return measure::main(&options),
         Some(Command::Bench(options)) => return bench::main(&options),
         Some(Command::Supervise(options)) => return run::supervise(&options),

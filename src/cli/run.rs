@@ -6,6 +6,7 @@ use super::json::Resumed;
 use super::json::decision::{DecisionReport, LastDecision};
 use super::json::run::RunReport;
 use super::peer_lines;
+use super::run_ncu;
 use super::{JsonArg, KernelArg, answer, code, complain, failed, open, say, say_batch};
 use crate::confinement;
 use clap::Args;
@@ -60,6 +61,9 @@ pub struct RunOnceArgs {
     /// Do not judge a kernel again that was judged before, comments and blanks aside: tell that verdict
     #[arg(long, conflicts_with = "decide")]
     unless_known: bool,
+    /// After a verdict, profile the kernel and print what ncu itself says, and nothing else, on stdout
+    #[arg(long, conflicts_with_all = ["decide", "unless_known", "json"])]
+    ncu: bool,
 }
 
 #[derive(Args, Debug)]
@@ -81,6 +85,9 @@ pub fn supervise(options: &SuperviseArgs) -> ExitCode {
 }
 
 pub fn main(options: &RunOnceArgs) -> ExitCode {
+    if options.ncu {
+        return run_ncu::main(options.run.kernel.kernel.as_deref(), options.run.device);
+    }
     let known = if options.unless_known { tell_known(&options.run) } else { None };
     known.unwrap_or_else(|| judged(&options.run, Reason::Command.into(), |_| None))
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::fs;
 
 /// Each command that has `--json`, as a script would call it.
-const COMMANDS: [&str; 23] = [
+const COMMANDS: [&str; 24] = [
     "new 2d",
     "init",
     "trust",
@@ -19,6 +19,7 @@ const COMMANDS: [&str; 23] = [
     "measure",
     "bench",
     "check",
+    "profile",
     "keep -m x",
     "discard -m x",
     "undo",

@@ -47,6 +47,7 @@ mod options;
 mod own_harness;
 mod peers;
 mod processes;
+mod profile;
 mod python;
 mod python_kernels;
 mod python_setup;

@@ -137,12 +137,24 @@ fn an_agent_judges_decides_and_reads_the_history() {
     let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
     assert_eq!(
         names,
-        ["judge", "measure", "keep", "discard", "undo_or_restore", "history", "experiment", "wait"]
+        [
+            "judge",
+            "measure",
+            "profile",
+            "keep",
+            "discard",
+            "undo_or_restore",
+            "history",
+            "experiment",
+            "wait"
+        ]
     );
 
     // A keep without a verdict is refused as on the command line.
     assert!(client.refused("keep", json!({ "message": "x" })).contains("no run yet: `lab run` first"));
     assert!(client.refused("undo_or_restore", json!({})).contains("nothing was decided"));
+    assert!(client.refused("profile", json!({})).contains("built-in harness"));
+    assert!(client.refused("profile", json!({ "set": "all" })).contains("quick, full or source"));
 
     lab.write("kernel.cu", "// faster\n");
     in_turns(&lab, 1.05, "faster");

@@ -66,7 +66,7 @@ pub use api::{
 
 pub use build_cache::own_build;
 pub use cpu::LAB_H;
-pub use cuda::image_target;
+pub use cuda::{image_kernels, image_target};
 pub use imports::allocators;
 
 use lab_protocol::Target;

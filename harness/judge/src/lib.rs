@@ -14,6 +14,7 @@
 //! | [`probe`] | what the device can do, and the bounds that follow |
 //! | [`problem`] | what is computed, and when it is right |
 //! | [`check`] | the tools of `lab check` |
+//! | [`profile`] | what `lab profile` reads of a profiler's report and of an image |
 //! | [`telemetry`], [`device_lock`] | the device's state during a measurement, and who may use it |
 //! | [`judge`] | one run; uses all of the above and alone writes result lines |
 #![forbid(unsafe_code)]
@@ -30,6 +31,7 @@ pub mod outcome;
 pub mod probe;
 pub mod problem;
 pub mod process;
+pub mod profile;
 mod sink;
 mod source_place;
 mod sync;

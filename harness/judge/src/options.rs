@@ -2,6 +2,7 @@
 
 use crate::measure::plan::{Plan, Trials};
 use crate::process::child::Program;
+use crate::profile::ProfileRequest;
 use crate::worker::Interpreter;
 use lab_device::Sanitizer;
 use lab_protocol::CompileOptions;
@@ -54,6 +55,8 @@ pub struct JudgeOptions {
     pub sealed: usize,
     /// Instead of judging, runs the kernel under these tools; an empty list is all tools of the device.
     pub check: Option<Vec<Tool>>,
+    /// Instead of judging, profiles one launch of the kernel.
+    pub profile: Option<ProfileRequest>,
     /// The compute-sanitizer to use; `None` searches for it.
     pub sanitizer: Option<PathBuf>,
     /// Folder into which every tensor is written as .npy; `None` writes none.
@@ -104,6 +107,7 @@ impl JudgeOptions {
             held_out: false,
             sealed: 1,
             check: None,
+            profile: None,
             sanitizer: None,
             dump: None,
             time_limit: Duration::from_secs(60),

@@ -35,6 +35,49 @@ pub struct Profile {
     pub image: ImageFacts,
     /// What the report did not have, in words.
     pub missing: Vec<String>,
+    /// When it was made, in seconds since 1970.
+    #[serde(default)]
+    pub taken_unix_s: Option<u64>,
+    /// The kernels of the launch in order, where it is a list of several. The profile is that of the longest.
+    #[serde(default)]
+    pub kernels: Vec<ListedKernel>,
+}
+
+/// One kernel of a launch that is a list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ListedKernel {
+    pub entry: String,
+    /// Microseconds under the profiler.
+    pub us: Option<f64>,
+}
+
+/// How long a launch of each workload takes under a profiler, as in profile-workloads.json.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkloadDurations {
+    /// [`VERSION`] of the program that wrote it.
+    pub version: u32,
+    /// Program and version, as in `ncu 2025.3.1.0`.
+    pub tool: String,
+    /// The device's name.
+    pub device: String,
+    pub workloads: Vec<WorkloadDuration>,
+    /// The arithmetic mean of the durations, in microseconds.
+    pub mean_us: f64,
+}
+
+/// How long one launch takes under a profiler.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkloadDuration {
+    /// As in `rows=3 cols=257 T=f16`.
+    pub name: String,
+    /// The parts of the name, as in `rows` and `3`.
+    pub axes: BTreeMap<String, String>,
+    /// Microseconds, the sum over the kernels of the launch.
+    pub us: f64,
+    /// How many kernels the launch has.
+    pub kernels: u32,
+    /// Whether every kernel but the lab's own was counted, because the names of the candidate's were not known.
+    pub used_fallback_filter: bool,
 }
 
 /// Where a profile comes from.
@@ -173,6 +216,14 @@ impl ProfileSet {
             ProfileSet::Full => "full",
             ProfileSet::Source => "source",
         }
+    }
+}
+
+impl WorkloadDuration {
+    /// The parts of a workload's name that are `key=value`.
+    pub fn axes_of(name: &str) -> BTreeMap<String, String> {
+        let parts = name.split_whitespace().filter_map(|word| word.split_once('='));
+        parts.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
     }
 }
 

@@ -6,6 +6,7 @@ mod answer;
 mod history;
 mod jobs;
 mod limits;
+mod profile;
 mod resources;
 mod server;
 mod tools;

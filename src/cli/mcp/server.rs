@@ -4,6 +4,7 @@ use super::answer::Answer;
 use super::history;
 use super::jobs::{Job, Jobs, Lane, Phase};
 use super::limits;
+use super::profile;
 use super::resources;
 use super::tools::{self, DecideArguments, Judge, JudgeArguments, MeasureArguments, WaitArguments};
 use super::work::{self, Workplace};
@@ -87,6 +88,7 @@ impl Server {
         let answer = match name {
             "judge" => self.judge(arguments, context).await,
             "measure" => self.measure(arguments, context).await,
+            "profile" => self.profile(arguments, context).await,
             "keep" => self.decide("keep", arguments, context).await,
             "discard" => self.decide("discard", arguments, context).await,
             "undo_or_restore" => {
@@ -147,6 +149,15 @@ impl Server {
             Ok(Judge { spec, unless_known: false, max_s: arguments.max_s })
         });
         self.run("measure", read, context).await
+    }
+
+    async fn profile(&self, arguments: Option<JsonObject>, context: &RequestContext<RoleServer>) -> Answer {
+        let (read, max_s) =
+            tools::profile(arguments).map_or_else(|why| (Err(why), None), |(spec, max_s)| (Ok(spec), max_s));
+        self.start(Lane::Runs, "profile", max_s, context, read, |workplace, spec, job| {
+            workplace.with(|project| profile::profile(project, spec, job))
+        })
+        .await
     }
 
     async fn run(

@@ -2,8 +2,10 @@
 
 use super::limits::{ARGUMENT, LISTED};
 use lab_core::message::{self, Trailer};
+use lab_core::runner::profiling::ProfileSpec;
 use lab_core::runner::spec::RunSpec;
 use lab_protocol::Target;
+use lab_protocol::profile::ProfileSet;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -37,6 +39,28 @@ pub struct MeasureArguments {
     #[serde(default)]
     pub no_peers: bool,
     pub max_s: Option<u64>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ProfileArguments {
+    device: Option<String>,
+    set: Option<String>,
+    workload: Option<String>,
+    max_s: Option<u64>,
+}
+
+impl ProfileArguments {
+    /// What to profile. The error says which argument is wrong.
+    fn spec(&self) -> Result<ProfileSpec, String> {
+        let set = self.set.as_deref().map_or(Ok(ProfileSet::default()), str::parse);
+        let set = set.map_err(|why| format!("`set` is wrong: {why}"))?;
+        if self.workload.as_ref().is_some_and(|workload| workload.len() > ARGUMENT) {
+            return Err(format!("`workload` has more than {ARGUMENT} bytes: name it by its number"));
+        }
+        let (device, workload) = (device(self.device.clone())?, self.workload.clone());
+        Ok(ProfileSpec { device, workload, ..ProfileSpec::new(set) })
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -92,6 +116,12 @@ pub struct WaitArguments {
 pub fn read<T: DeserializeOwned>(tool: &str, arguments: Option<JsonObject>) -> Result<T, String> {
     let arguments = Value::Object(arguments.unwrap_or_default());
     serde_json::from_value(arguments).map_err(|error| format!("the arguments of {tool} are wrong: {error}"))
+}
+
+/// Reads the arguments of profile: what to profile, and how long to wait.
+pub fn profile(arguments: Option<JsonObject>) -> Result<(ProfileSpec, Option<u64>), String> {
+    let arguments: ProfileArguments = read("profile", arguments)?;
+    Ok((arguments.spec()?, arguments.max_s))
 }
 
 /// How long a call waits for its job.
@@ -193,6 +223,20 @@ pub fn all() -> Vec<Tool> {
             "Judge the present bytes with the long measurement of lab.toml, over all workloads and beside the problem's peers. \
              Takes minutes: the answer may name a job for `wait`.",
             json!({ "device": device_schema(), "no_peers": flag("Leave the peers out"), "max_s": max_s() }),
+            &[],
+        )
+        .annotate(writes()),
+        tool(
+            "profile",
+            "Read the GPU's counters during one launch of the judged present bytes, under Nsight Compute: why the kernel is as fast as it \
+             is. Without counters the answer says why, and tells what the built image says. Takes 6 to 60 s: the answer may name a job \
+             for `wait`.",
+            json!({
+                "set": { "type": "string", "enum": ["quick", "source", "full"], "description": "quick: the main counters; source: also hot lines; full: also the profiler's findings [default: quick]" },
+                "workload": text("A timed workload by the problem's words or by its number; `all` only times each [default: the largest]"),
+                "device": device_schema(),
+                "max_s": max_s(),
+            }),
             &[],
         )
         .annotate(writes()),

@@ -33,7 +33,7 @@ use serde_json::json;
 use std::path::PathBuf;
 
 /// What the commands in an error mean to a client.
-const AS_TOOLS: &str = "The text says what to do. A command in it, such as `lab run`, is the tool judge here; others are tools of the same name, or \
+pub const AS_TOOLS: &str = "The text says what to do. A command in it, such as `lab run`, is the tool judge here; others are tools of the same name, or \
      a person's to run.";
 
 /// Where the server was started, and the kernel that it was started for.
@@ -195,7 +195,7 @@ fn rule_facts(repo: &Repo, project: &Project) -> Result<(Option<String>, bool)> 
 }
 
 /// Remembers the last line that is not for drawing.
-fn follow(job: &Job, batch: &Batch) {
+pub fn follow(job: &Job, batch: &Batch) {
     let is_drawn = |text: &str| {
         text.split(':').next().is_some_and(|key| key.ends_with("_series") || key.ends_with("_histogram"))
     };

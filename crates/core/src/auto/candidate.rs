@@ -75,6 +75,7 @@ impl Judging<'_> {
                     return Ok(Came::Ended(told.ended(TurnOutcome::Known, in_words(&known))));
                 }
                 let (spec, standby) = (self.ready.spec(self.spec), self.ready.take());
+                self.ready.prepare_meanwhile(project, self.spec);
                 match execute_by(standby, project, &spec, index, self.control, |_| {}) {
                     Ok(record) => record,
                     Err(NotRun::Kernel(why)) => {

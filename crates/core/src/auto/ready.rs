@@ -1,22 +1,45 @@
-//! The judge that is started while the command edits, so that its kernel waits for no device to open and for no input to be drawn.
-//! It does not get ready while another kernel is judged: then each result has the caveat that another process used the device.
+//! The judges that are started before their kernels, so that a kernel waits for no device to open and for no input to be drawn.
+//!
+//! One gets ready while the command edits. Where edits take less time than that, a second one gets ready while a kernel is
+//! judged. The device's lock keeps its launches away from what is measured.
 
 use crate::project::Project;
 use crate::runner::execute::inputs_of;
 use crate::runner::python_standby::PythonStandby;
 use crate::runner::spec::RunSpec;
 use crate::runner::standby::{Owner, Standby};
+use lab_protocol::Target;
+use std::collections::VecDeque;
 
-/// A judge on standby, and the Python that its workers are forked from, as far as the project has them.
+/// Seconds in which most judges get ready. A loop with quicker edits has [`MOST`] of them.
+const SOON: f64 = 4.0;
+
+/// Most judges that get ready or are ready.
+const MOST: usize = 2;
+
+/// Cores from which on a judge that gets ready leaves enough of them to the one that judges.
+const ENOUGH_CORES: usize = 8;
+
+/// Judges on standby, and the Python that their workers are forked from, as far as the project has them.
 #[derive(Default)]
 pub(super) struct Ready {
-    standby: Option<Standby>,
+    /// The oldest first.
+    standbys: VecDeque<Standby>,
+    /// How many were started. Their folders have numbers in turn, so that none gets the folder of the one that judges.
+    started: usize,
     python: Option<PythonStandby>,
+    /// Whether edits are quicker than a judge gets ready.
+    edits_are_quick: bool,
 }
 
 impl Ready {
-    /// Starts a judge for a kernel in place of the present one, unless one is ready that fits. Where none can be started, the run
-    /// starts its own, and says why that fails.
+    /// Notes how many seconds the last edit took.
+    pub fn note_edit(&mut self, seconds: f64) {
+        self.edits_are_quick = seconds < SOON;
+    }
+
+    /// Starts the judges that are missing, for a kernel in place of the present one. Where none can be started, the run starts its
+    /// own, and says why that fails.
     pub fn prepare(&mut self, project: &Project, spec: &RunSpec) {
         if !self.python.as_mut().is_some_and(|python| python.fits(project)) {
             // The old one ends before the new one gets its folder.
@@ -24,23 +47,39 @@ impl Ready {
         }
         let Ok(inputs) = inputs_of(project, spec) else { return };
         if self.python.is_none() {
-            self.python = PythonStandby::start(project, Owner::Loop).ok().flatten();
+            self.python = PythonStandby::start(project, Owner::Loop(0)).ok().flatten();
         }
         let spec = self.spec(spec);
-        if !self.standby.as_mut().is_some_and(|standby| standby.fits(project, &spec)) {
-            drop(self.standby.take());
-            self.standby = Standby::start(project, &spec, &inputs, Owner::Loop).ok().flatten();
+        self.standbys.retain_mut(|standby| standby.fits(project, &spec));
+        while self.standbys.len() < self.wanted(project, &spec) {
+            let owner = Owner::Loop(self.started % (MOST + 1));
+            let Ok(Some(standby)) = Standby::start(project, &spec, &inputs, owner) else { return };
+            self.started += 1;
+            self.standbys.push_back(standby);
         }
     }
 
-    /// The run that the judge was started for.
+    /// As [`Ready::prepare`], while a kernel is judged: only where that disturbs nobody.
+    pub fn prepare_meanwhile(&mut self, project: &Project, spec: &RunSpec) {
+        if self.wanted(project, spec) > 1 {
+            self.prepare(project, spec);
+        }
+    }
+
+    fn wanted(&self, project: &Project, spec: &RunSpec) -> usize {
+        let is_gpu = spec.device.unwrap_or(project.config.device) != Target::Cpu;
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        if self.edits_are_quick && is_gpu && cores >= ENOUGH_CORES { MOST } else { 1 }
+    }
+
+    /// The run that the judges were started for.
     pub fn spec(&self, spec: &RunSpec) -> RunSpec {
         let socket = self.python.as_ref().map(|python| python.socket().to_owned());
         RunSpec { python_standby: socket, ..spec.clone() }
     }
 
-    /// Gives the judge away. It judges once.
+    /// Gives a judge away. It judges once.
     pub fn take(&mut self) -> Option<Standby> {
-        self.standby.take()
+        self.standbys.pop_front()
     }
 }

@@ -221,6 +221,7 @@ impl Running<'_> {
         self.ready.prepare(auto.project, auto.spec);
         index.refresh();
         let mut is_ended = false;
+        let began = Instant::now();
         let edited = match &auto.options.editor {
             Editor::Command(words) => {
                 let ran = turn::endable(self.files, self.state.turn, auto.control, |control| {
@@ -244,6 +245,7 @@ impl Running<'_> {
                 }
             },
         };
+        self.ready.note_edit(began.elapsed().as_secs_f64());
         match edited {
             Ok(Edited::Stopped(told)) => {
                 self.state.last_turn = Some(told);

@@ -8,6 +8,7 @@ pub mod follow;
 pub mod held_out;
 mod log_link;
 pub mod process;
+pub mod profiling;
 pub(crate) mod python_package;
 pub(crate) mod python_standby;
 pub mod spec;

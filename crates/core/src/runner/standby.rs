@@ -19,11 +19,11 @@ use std::time::Duration;
 /// A judge answers its order at once, whatever it is busy with. After this long it counts as hung.
 const ANSWER_LIMIT: Duration = Duration::from_secs(2);
 
-/// Who keeps a process on standby. A screen and a loop may work on the same kernel, each with its own.
+/// Who keeps a process on standby. A screen and a loop may work on the same kernel, each with its own. A loop has several, by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     Screen,
-    Loop,
+    Loop(usize),
 }
 
 impl Owner {
@@ -32,7 +32,8 @@ impl Owner {
         let key = project.kernel_key();
         match self {
             Owner::Screen => key,
-            Owner::Loop => format!("{key}.loop"),
+            Owner::Loop(0) => format!("{key}.loop"),
+            Owner::Loop(number) => format!("{key}.loop{number}"),
         }
     }
 }

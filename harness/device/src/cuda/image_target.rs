@@ -26,6 +26,35 @@ pub fn image_target(image: &[u8]) -> Option<String> {
     (capability != 0).then(|| format!("sm_{capability}{}", if is_accelerated { "a" } else { "" }))
 }
 
+/// The names of the kernels and of the other functions in a cubin, without the lab's own; empty for any other file.
+pub fn image_kernels(image: &[u8]) -> Vec<String> {
+    if image_target(image).is_none() {
+        return Vec::new();
+    }
+    let names = section_names(image).unwrap_or_default().into_iter();
+    let functions = names.filter_map(|name| name.strip_prefix(".text.").map(str::to_owned));
+    functions.filter(|name| !name.starts_with("lab_")).collect()
+}
+
+/// The names of an ELF file's sections that are text.
+fn section_names(elf: &[u8]) -> Option<Vec<String>> {
+    let (table, size, count) = (integer(elf, 40, 8)?, integer(elf, 58, 2)?, integer(elf, 60, 2)?);
+    let header = |index: u64| {
+        let start = usize::try_from(table.checked_add(index.checked_mul(size)?)?).ok()?;
+        elf.get(start..start.checked_add(64)?)
+    };
+    let strings = header(integer(elf, 62, 2)?)?;
+    let from = usize::try_from(integer(strings, 24, 8)?).ok()?;
+    let length = usize::try_from(integer(strings, 32, 8)?).ok()?;
+    let strings = elf.get(from..from.checked_add(length)?)?;
+    let name = |header: &[u8]| {
+        let rest = strings.get(usize::try_from(integer(header, 0, 4)?).ok()?..)?;
+        let end = rest.iter().position(|byte| *byte == 0)?;
+        String::from_utf8(rest[..end].to_vec()).ok()
+    };
+    Some((0..count).filter_map(header).filter_map(name).collect())
+}
+
 /// An integer in little endian.
 fn integer(bytes: &[u8], at: usize, size: usize) -> Option<u64> {
     let found = bytes.get(at..at.checked_add(size)?)?;
@@ -122,6 +151,28 @@ mod tests {
         assert_eq!(image_target(&with_compat(0x600_5a04, &entries(1))).as_deref(), Some("sm_90a"));
         assert_eq!(image_target(&with_compat(0x600_5a04, &entries(0))).as_deref(), Some("sm_90"));
         assert_eq!(image_target(&with_compat(0x600_5a04, &[4, 1, 255, 255, 2])).as_deref(), Some("sm_90"));
+    }
+
+    #[test]
+    fn the_kernels_are_the_sections_of_code_without_the_labs_own() {
+        let mut elf = header(8, 0x600_5a04, 190);
+        let names = b"\0.text.lab_launch_toy\0.text.toy\0.shstrtab\0";
+        let names_at = elf.len() as u64;
+        elf.extend_from_slice(names);
+        let table = elf.len() as u64;
+        for name in [1u32, 22, 32] {
+            let mut section = [0u8; 64];
+            section[..4].copy_from_slice(&name.to_le_bytes());
+            section[24..32].copy_from_slice(&names_at.to_le_bytes());
+            section[32..40].copy_from_slice(&(names.len() as u64).to_le_bytes());
+            elf.extend_from_slice(&section);
+        }
+        elf[40..48].copy_from_slice(&table.to_le_bytes());
+        elf[58..64].copy_from_slice(&[64, 0, 3, 0, 2, 0]);
+        assert_eq!(image_kernels(&elf), ["toy"]);
+        assert!(image_kernels(&header(0, 0, 62)).is_empty());
+        elf[40..48].fill(0xff);
+        assert!(image_kernels(&elf).is_empty(), "a table that is not there");
     }
 
     #[test]

@@ -19,7 +19,7 @@ mod toolkit;
 pub use build::NvrtcBuilder;
 pub use fault::driver_fault;
 pub use findings::findings;
-pub use image_target::image_target;
+pub use image_target::{image_kernels, image_target};
 
 use crate::api::{Builder, DeviceError, Driver, FolderTrust, Telemetry};
 use toolkit::{SearchEnvironment, Toolkit};

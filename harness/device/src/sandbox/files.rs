@@ -37,7 +37,7 @@ fn ruleset(policy: Policy, files: &FileAccess) -> Result<RulesetCreated, Ruleset
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(NEWEST))?;
     // A tool talks to its helper processes by sockets and signals.
-    if policy != Policy::GpuTool {
+    if !matches!(policy, Policy::GpuTool | Policy::GpuProfiler) {
         handled = handled.handle_access(AccessNet::from_all(NEWEST))?.scope(Scope::from_all(NEWEST))?;
     }
     let mut rules = handled.create()?;
@@ -91,6 +91,17 @@ fn grants(policy: Policy, files: &FileAccess) -> Vec<(PathBuf, BitFlags<AccessFs
             grant(&paths(&["/proc/self"]), write);
             grant(&paths(&["/dev/shm"]), make_special);
             grant(&folders::gpu_devices(), device);
+        }
+        Policy::GpuProfiler => {
+            grant(&paths(&["/"]), execute);
+            // The profiler's library in this process locks a file, and connects to the profiler by a socket there. Where TMPDIR
+            // names another folder, that is the place.
+            let temporary =
+                std::env::var_os("TMPDIR").map(PathBuf::from).filter(|folder| folder.is_absolute());
+            let shared = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
+            let shared: Vec<PathBuf> = shared.into_iter().chain(temporary).collect();
+            grant(&shared, make_special | AccessFs::ResolveUnix);
+            grant(&paths(&["/proc", "/dev"]), device);
         }
         Policy::GpuTool => {
             grant(&paths(&["/"]), execute);

@@ -25,7 +25,7 @@ pub fn apply(policy: Policy, writes: bool) {
         }
         // The judge's compiler process has limits for memory and files.
         Policy::Compiler => tasks(),
-        Policy::CpuTool | Policy::GpuKernel | Policy::GpuTool => {}
+        Policy::CpuTool | Policy::GpuKernel | Policy::GpuTool | Policy::GpuProfiler => {}
     }
     lower(Resource::Core, 0);
 }

@@ -46,8 +46,10 @@ pub enum Policy {
     GpuKernel,
     /// A worker of the cpu device whose memory accesses a tool in the same process watches. The tool writes a file.
     CpuTool,
-    /// A worker of a GPU under compute-sanitizer or a profiler, which talk to helper processes and write files.
+    /// A worker of a GPU under compute-sanitizer, which talks to helper processes and writes files.
     GpuTool,
+    /// A worker of a GPU under a profiler, which also sets modes of the files that it locks, and reads the counters of the system.
+    GpuProfiler,
     /// A compiler: starts its own parts, reads headers, writes its output folder.
     Compiler,
 }

@@ -87,9 +87,11 @@ const NEVER: &[Call] = calls![
     SYS_init_module SYS_finit_module SYS_delete_module SYS_kexec_load SYS_syslog SYS_acct SYS_quotactl
 ];
 
+const FCHMODAT2: i64 = 452;
+
 /// Calls of newer kernels that change modes and attributes by a path. Their numbers are the same on every architecture.
 const NEWER: &[Call] = &[
-    ("SYS_fchmodat2", 452),
+    ("SYS_fchmodat2", FCHMODAT2),
     ("SYS_setxattrat", 463),
     ("SYS_removexattrat", 466),
     ("SYS_open_tree_attr", 467),
@@ -179,6 +181,16 @@ pub fn filters(
             let tools = calls![SYS_socket SYS_connect SYS_bind SYS_listen SYS_accept SYS_accept4 SYS_ptrace
                 SYS_process_vm_readv SYS_process_vm_writev];
             tools.iter().for_each(|(_, number)| drop(never.remove(number)));
+        }
+        // Its library is in this process: it also sets the modes of the files that it locks, and where its threads run.
+        Policy::GpuProfiler => {
+            let profiler = calls![SYS_socket SYS_connect SYS_bind SYS_listen SYS_accept SYS_accept4 SYS_ptrace
+                SYS_process_vm_readv SYS_process_vm_writev SYS_perf_event_open SYS_fchmodat SYS_fchown SYS_fchownat
+                SYS_utimensat SYS_setpriority SYS_sched_setscheduler SYS_sched_setparam SYS_sched_setattr];
+            profiler.iter().for_each(|(_, number)| drop(never.remove(number)));
+            #[cfg(target_arch = "x86_64")]
+            calls![SYS_chmod SYS_chown].iter().for_each(|(_, number)| drop(never.remove(number)));
+            never.remove(&FCHMODAT2);
         }
     }
     // The same calls by the numbers of the x32 interface, which a kernel of x86-64 may have.

@@ -125,7 +125,14 @@ fn the_weaker_of_two_states_is_shown() {
 
 #[test]
 fn every_policy_has_valid_filters() {
-    for policy in [Policy::CpuKernel, Policy::GpuKernel, Policy::CpuTool, Policy::GpuTool, Policy::Compiler] {
+    for policy in [
+        Policy::CpuKernel,
+        Policy::GpuKernel,
+        Policy::CpuTool,
+        Policy::GpuTool,
+        Policy::GpuProfiler,
+        Policy::Compiler,
+    ] {
         assert!(!system_calls::filters(policy, false, 0).unwrap().is_empty(), "{policy:?}");
     }
     assert_eq!(name_of(libc::SYS_socket as i32), Some("socket"));

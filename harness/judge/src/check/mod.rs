@@ -115,7 +115,7 @@ impl<'a> ToolRun<'a> {
     /// The tool, for starting the worker.
     pub fn watching(&self) -> Result<WatchingTool, Stop> {
         let (environment, folder) = (self.environment()?, self.folder.path().to_owned());
-        Ok(WatchingTool { environment, folder, is_foreign: self.tool != Tool::Race })
+        Ok(WatchingTool { environment, folder, is_foreign: self.tool != Tool::Race, is_profiler: false })
     }
 
     /// The environment variables for the worker.
@@ -203,7 +203,7 @@ impl From<Vec<ToolFinding>> for ToolReport {
 const FINDINGS_LIMIT: u64 = 64 << 20;
 
 /// Reads a file of the folder that the kernel's process could write to: a plain file of at most so many bytes, and no link.
-fn read_findings(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+pub(crate) fn read_findings(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     use rustix::fs::{FileType, Mode, OFlags, fstat, open};
     // Opening a pipe must not wait for its writer.
     let file =

@@ -9,6 +9,7 @@
 //! | `sealed_check` | further sealed inputs before a keep |
 //! | `race_check` | the race detector beside a run on the cpu device |
 //! | `checking` | `lab check`: the kernel under each tool |
+//! | `profiling` | `lab profile`: one launch of the kernel under ncu |
 //! | `probing` | `lab probe`: what the device can do |
 //! | `standby` | a judge that is started before its run |
 //! | `start_signal` | the signal that such a judge waits for |
@@ -36,6 +37,7 @@ mod measuring;
 mod peers;
 pub mod probing;
 mod processes;
+mod profiling;
 mod race_check;
 mod run;
 mod run_environment;
@@ -74,11 +76,20 @@ pub fn main(options: JudgeOptions, on_standby: bool) -> Exit {
     }
 }
 
-/// Judges one kernel, or checks it if `options.check` is given, and writes run.log's lines to `sink`.
+/// Judges one kernel, or checks or profiles it if the options say so, and writes run.log's lines to `sink`.
 ///
 /// Every failure becomes a line `stopped:` and an exit code; see [`Exit`].
 pub fn judge(options: JudgeOptions, sink: impl Write + Send + 'static) -> Exit {
     let sink = SharedSink::new(sink);
+    if let Some(request) = &options.profile {
+        let out = &mut sink.writer();
+        return match profiling::profile(&options, request, &sink) {
+            // A profile is no verdict.
+            Ok(()) if out.stage(Stage::Done).is_ok() => Exit::Passed,
+            Ok(()) => Exit::Crashed,
+            Err(stop) => write_verdict(&options, Err(stop), out),
+        };
+    }
     let verdict = match &options.check {
         Some(tools) => checking::check(&options, tools, &sink),
         None => run::run(&options, &sink, None),

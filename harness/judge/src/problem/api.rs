@@ -5,6 +5,7 @@ use crate::measure::{TimingSummary, geometric_mean};
 use crate::outcome::{Correctness, Stop};
 use crate::probe::DeviceFigures;
 use crate::probe::bounds::Demand;
+use crate::profile::workload::ProfileCase;
 use crate::worker::{ModuleId, Worker};
 use lab_device::DeviceInfo;
 use lab_protocol::report::{JudgedWorkloads, Measure, Writer};
@@ -176,6 +177,21 @@ pub trait Problem {
         worker: &mut Worker,
         module: ModuleId,
     ) -> Result<(), Stop>;
+    /// The timed workloads that a profile may be about on this device.
+    fn profile_cases(&self, _device: &DeviceInfo) -> Vec<ProfileCase> {
+        Vec::new()
+    }
+    /// Launches the workload with this place in [`Problem::profile_cases`] once, without looking at the results, as timed launches
+    /// do. May be called for several workloads.
+    fn launch_for_profile(
+        &mut self,
+        _cx: &mut ProblemContext,
+        _worker: &mut Worker,
+        _module: ModuleId,
+        case: usize,
+    ) -> Result<(), Stop> {
+        Err(Stop::Lab(format!("there is no workload {case} to profile")))
+    }
     /// Writes every tensor of one run as .npy into `folder`, which exists. Called for `--dump` after `verify`,
     /// whatever its verdict.
     fn dump(

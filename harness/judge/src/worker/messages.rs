@@ -15,6 +15,8 @@ pub struct SandboxRequest {
     pub files: FileAccess,
     /// A tool that is not the lab's own runs in the worker's process or around it.
     pub for_foreign_tool: bool,
+    /// That tool is a profiler.
+    pub for_profiler: bool,
 }
 
 #[derive(Debug, Serialize, Deserialize)]

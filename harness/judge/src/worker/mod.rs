@@ -51,6 +51,8 @@ pub struct WatchingTool {
     pub folder: PathBuf,
     /// The tool is not the lab's own, and makes system calls that a kernel may not.
     pub is_foreign: bool,
+    /// The tool reads counters, for which it locks files and changes their modes.
+    pub is_profiler: bool,
 }
 
 /// A module that a worker has loaded.

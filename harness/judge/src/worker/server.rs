@@ -3,7 +3,7 @@
 use super::launch_checks::Device;
 use super::launching::Launching;
 use super::memory::Memory;
-use super::messages::{WorkerAnswer, WorkerFailure, WorkerReply, WorkerRequest};
+use super::messages::{SandboxRequest, WorkerAnswer, WorkerFailure, WorkerReply, WorkerRequest};
 use crate::process::framing::{self, FrameError};
 use crate::process::rpc;
 use lab_device::sandbox::{self, Policy};
@@ -36,8 +36,7 @@ pub fn serve(
         }
     };
     // Everything that the device needs is open now, no further thread was started, and no kernel is loaded yet.
-    let sandbox =
-        sandbox.map(|asked| sandbox::enter(policy(&device.info, asked.for_foreign_tool), &asked.files));
+    let sandbox = sandbox.map(|asked| sandbox::enter(policy(&device.info, &asked), &asked.files));
     let (info, has_graphs) = (device.info.clone(), device.driver.has_graphs());
     let opened = WorkerReply::Opened { info, has_graphs, has_statements: true, sandbox };
     framing::send(&mut stream, &(number, WorkerAnswer::Ok(opened)), &[])?;
@@ -52,8 +51,9 @@ pub fn serve(
     Ok(())
 }
 
-fn policy(info: &DeviceInfo, for_foreign_tool: bool) -> Policy {
-    match (info.emulated, for_foreign_tool) {
+fn policy(info: &DeviceInfo, asked: &SandboxRequest) -> Policy {
+    match (info.emulated, asked.for_foreign_tool) {
+        (false, true) if asked.for_profiler => Policy::GpuProfiler,
         (true, false) => Policy::CpuKernel,
         (true, true) => Policy::CpuTool,
         (false, false) => Policy::GpuKernel,

@@ -15,7 +15,7 @@ use lab_device::{DeviceError, Driver};
 use lab_protocol::Target;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A worker that is opening its device.
 pub struct StartingWorker {
@@ -62,7 +62,7 @@ impl Worker {
     ) -> Result<StartingWorker, Stop> {
         let images = Images::new(cache_dir)?;
         let (child, stream) = Child::start(program, forward).map_err(|e| cannot_start(program, &e))?;
-        let sandbox = SandboxRequest { files: images.access(), for_foreign_tool: false };
+        let sandbox = SandboxRequest { files: images.access(), for_foreign_tool: false, for_profiler: false };
         let mut starting = Self::starting(stream, Some(child), target, time_limit, false, Some(sandbox));
         starting.images = Some(images);
         Ok(starting)
@@ -86,7 +86,7 @@ impl Worker {
     }
 
     /// [`Worker::start`] for a worker whose memory accesses a tool watches: it may run under another program, and writes its
-    /// findings.
+    /// findings. Under a profiler, all launches together may not take longer than `time_limit`.
     pub fn start_under_tool(
         program: &Program,
         tool: &WatchingTool,
@@ -99,9 +99,14 @@ impl Worker {
         let started = Child::start_in(program, &tool.environment, forward);
         let (child, stream) = started.map_err(|e| cannot_start(program, &e))?;
         let files = FileAccess { write: vec![tool.folder.clone()], ..images.access() };
-        let sandbox = SandboxRequest { files, for_foreign_tool: tool.is_foreign };
+        let sandbox =
+            SandboxRequest { files, for_foreign_tool: tool.is_foreign, for_profiler: tool.is_profiler };
         let mut starting = Self::starting(stream, Some(child), target, time_limit, true, Some(sandbox));
         starting.images = Some(images);
+        if tool.is_profiler {
+            // A profiler may hang before the device is open, too.
+            starting.link.deadline = Some((Instant::now() + time_limit, time_limit));
+        }
         Ok(starting)
     }
 

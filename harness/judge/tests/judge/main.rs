@@ -12,6 +12,7 @@ mod objectives;
 mod peers;
 mod planted;
 mod problems;
+mod profile;
 mod rmsnorm;
 mod sandbox;
 mod support;

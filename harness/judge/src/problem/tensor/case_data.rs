@@ -11,6 +11,7 @@ use lab_device::DeviceInfo;
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::sync_channel;
 
 /// Sets of inputs, and what is expected of each.
 pub struct CaseData {
@@ -160,10 +161,61 @@ pub fn draw(
     device: &DeviceInfo,
     seed: u64,
 ) -> Result<CaseData, Stop> {
+    let drawn = drawn_sets(spec, &[(index, part)], device, seed).pop().unwrap_or_default();
+    with_expected(spec, index, drawn, reference)
+}
+
+/// [`draw`] for several parts, as long as `is_idle` returns true: it is asked before each. While the reference launches on one part,
+/// the next is drawn.
+pub fn draw_each(
+    spec: &Rc<ProblemSpec>,
+    parts: &[(usize, Part)],
+    reference: &mut Option<ReferenceKernel>,
+    device: &DeviceInfo,
+    seed: u64,
+    is_idle: &mut dyn FnMut() -> bool,
+) -> Result<Vec<((usize, Part), CaseData)>, Stop> {
+    let plain_spec: &ProblemSpec = spec;
+    std::thread::scope(|scope| {
+        let (sender, drawn) = sync_channel(1);
+        scope.spawn(move || {
+            for part in parts {
+                let sets = drawn_sets(plain_spec, std::slice::from_ref(part), device, seed);
+                if sender.send(sets.into_iter().next().unwrap_or_default()).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut all = Vec::new();
+        // Where this ends early the receiver is dropped, and so the thread ends.
+        for (part, drawn) in parts.iter().zip(drawn) {
+            if !is_idle() {
+                break;
+            }
+            all.push((*part, with_expected(spec, part.0, drawn, reference)?));
+        }
+        Ok(all)
+    })
+}
+
+/// Bytes of a part, of a drawn one with the outputs.
+pub fn bytes(spec: &ProblemSpec, (index, part): (usize, Part), device: &DeviceInfo, seed: u64) -> usize {
+    let case = &spec.cases[index];
+    let counts = |tensor: &&CaseTensor| part == Part::Drawn || tensor.values.is_some();
+    let of_set: usize = case.tensors.iter().filter(counts).map(CaseTensor::bytes).sum();
+    sets_of(case, part, &planted_sets(spec, case, device, seed), device).len() * of_set
+}
+
+/// Has the reference say what is expected of drawn sets.
+fn with_expected(
+    spec: &Rc<ProblemSpec>,
+    index: usize,
+    (sets, planted): DrawnSets,
+    reference: &mut Option<ReferenceKernel>,
+) -> Result<CaseData, Stop> {
     let Some(reference) = reference else {
         return Err(Stop::Lab("the tensor problem was not prepared before its launches".into()));
     };
-    let (sets, planted) = drawn_sets(spec, &[(index, part)], device, seed).pop().unwrap_or_default();
     let mut data = CaseData { sets, expected: Vec::new(), after_steps: Vec::new(), planted };
     for Expected { outputs, after_steps } in reference.expect(spec, index, &data.sets)? {
         data.expected.push(outputs);

@@ -13,6 +13,7 @@ use crate::outcome::{Correctness, Stop};
 use crate::problem::api::ProblemContext;
 use crate::worker::{ModuleId, Worker};
 use lab_device::DeviceInfo;
+use lab_protocol::When;
 use lab_protocol::report::JudgedWorkloads;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -132,6 +133,12 @@ impl TensorProblem {
 
     pub(super) fn timed_cases(&self) -> Vec<usize> {
         self.chosen.iter().copied().filter(|index| !self.spec.cases[*index].held_out).collect()
+    }
+
+    /// The timed cases of every occasion that this device runs.
+    pub(super) fn cases_to_profile(&self, device: &DeviceInfo) -> Vec<usize> {
+        let all = self.cases_of(&self.spec, When::Keep, device);
+        all.into_iter().filter(|index| !self.spec.cases[*index].held_out).collect()
     }
 
     /// The cases that are checked and never timed.

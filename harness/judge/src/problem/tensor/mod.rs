@@ -38,8 +38,9 @@ use crate::problem::api::{
 };
 use crate::problem::key_error::KeyError;
 use crate::problem::peer::PeerSpec;
+use crate::profile::workload::ProfileCase;
 use crate::worker::{ModuleId, Worker};
-use case_data::{Ahead, CaseData, Part, draw, sets};
+use case_data::{Ahead, CaseData, Part};
 use lab_device::{DeviceInfo, ExecutionOrder};
 use lab_protocol::report::JudgedWorkloads;
 use lab_protocol::{Language, When};
@@ -50,7 +51,7 @@ use reference::ReferenceKernel;
 use renewed::cases_to_renew;
 use resident::{AcceptedOutputs, Resident, TimedCases};
 use sealing::Stocking;
-use spec::{CaseTensor, ProblemSpec};
+use spec::ProblemSpec;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use timing::TensorTiming;
@@ -228,34 +229,23 @@ impl Problem for TensorProblem {
         worker: &mut Worker,
         is_idle: &mut dyn FnMut() -> bool,
     ) -> Result<(), Stop> {
-        let mut bytes = 0;
+        let of = |part: Part| move |index: usize| (index, part);
         // The timed cases first: they are also the first that are checked.
-        for index in self.timed_cases().into_iter().chain(self.untimed_cases()) {
-            let case = &self.spec.cases[index];
-            bytes += sets(case, cx.device) * case.tensors.iter().map(CaseTensor::bytes).sum::<usize>();
-            if bytes > MOST_AHEAD || !is_idle() {
-                return Ok(());
-            }
-            let drawn = draw(&self.spec, index, Part::Drawn, &mut self.reference, cx.device, cx.seed)?;
-            self.ahead.insert((index, Part::Drawn), drawn);
-        }
-        for index in self.chosen.clone() {
-            if bytes > MOST_AHEAD || !is_idle() {
-                return Ok(());
-            }
-            let drawn = draw(&self.spec, index, Part::Planted, &mut self.reference, cx.device, cx.seed)?;
-            bytes += drawn.sets.iter().flatten().flatten().map(Vec::len).sum::<usize>();
-            self.ahead.insert((index, Part::Planted), drawn);
-        }
-        for index in self.renewed.clone() {
-            if bytes > MOST_AHEAD || !is_idle() {
-                return Ok(());
-            }
-            let drawn = draw(&self.spec, index, Part::Renewed, &mut self.reference, cx.device, cx.seed)?;
-            bytes += drawn.sets.iter().flatten().flatten().map(Vec::len).sum::<usize>();
-            self.ahead.insert((index, Part::Renewed), drawn);
-        }
-        if is_idle() {
+        let drawn = self.timed_cases().into_iter().chain(self.untimed_cases()).map(of(Part::Drawn));
+        let planted = self.chosen.iter().copied().map(of(Part::Planted));
+        let renewed = self.renewed.iter().copied().map(of(Part::Renewed));
+        let all: Vec<(usize, Part)> = drawn.chain(planted).chain(renewed).collect();
+        let mut bytes = 0;
+        let fits = |part: &&(usize, Part)| {
+            bytes += case_data::bytes(&self.spec, **part, cx.device, cx.seed);
+            bytes <= MOST_AHEAD
+        };
+        let parts: Vec<(usize, Part)> = all.iter().take_while(fits).copied().collect();
+        let drawn =
+            case_data::draw_each(&self.spec, &parts, &mut self.reference, cx.device, cx.seed, is_idle)?;
+        let are_all_drawn = drawn.len() == all.len();
+        self.ahead.extend(drawn);
+        if are_all_drawn && is_idle() {
             self.resident(cx, worker)?;
         }
         Ok(())
@@ -348,6 +338,31 @@ impl Problem for TensorProblem {
             launcher.take_down(worker)?;
         }
         Ok(())
+    }
+
+    fn profile_cases(&self, device: &DeviceInfo) -> Vec<ProfileCase> {
+        let of = |index: usize| {
+            let case = &self.spec.cases[index];
+            ProfileCase { label: case.label.clone(), entry: case.entry.clone(), cells: case.cells() }
+        };
+        self.cases_to_profile(device).into_iter().map(of).collect()
+    }
+
+    fn launch_for_profile(
+        &mut self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        module: ModuleId,
+        case: usize,
+    ) -> Result<(), Stop> {
+        let cases = self.cases_to_profile(cx.device);
+        let index =
+            *cases.get(case).ok_or_else(|| Stop::Lab(format!("there is no workload {case} to profile")))?;
+        self.require_entries(worker, module)?;
+        let sets = [case_data::first_set(&self.spec, &self.spec.cases[index], cx.device, cx.seed)];
+        let launcher = CaseLauncher::set_up(&self.spec, index, worker, &sets)?;
+        launcher.launch(worker, module, 0, &sets, ExecutionOrder::Forward)?;
+        launcher.take_down(worker)
     }
 
     fn dump(

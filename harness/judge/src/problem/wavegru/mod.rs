@@ -22,6 +22,7 @@ mod worker_group;
 
 use crate::outcome::{Correctness, Stop};
 use crate::problem::api::{BuildNeeds, HeldOutUse, Problem, ProblemContext, Timed, WorkerRole};
+use crate::profile::workload::ProfileCase;
 use crate::worker::{BufferId, ModuleId, Worker};
 use config::WaveGruConfig;
 use judged_runs::{JudgedRuns, ReferenceRun, launch_order, teaches_first};
@@ -362,6 +363,30 @@ impl Problem for WaveGruProblem {
             launcher.close(worker)?;
         }
         Ok(())
+    }
+
+    fn profile_cases(&self, device: &DeviceInfo) -> Vec<ProfileCase> {
+        let (hidden, steps) = (self.config.hidden, self.config.steps(device));
+        let label = format!("hidden={hidden} steps={steps}");
+        vec![ProfileCase { label, entry: launcher::ENTRY.to_owned(), cells: hidden * steps }]
+    }
+
+    /// One launch that samples, as the timed ones do.
+    fn launch_for_profile(
+        &mut self,
+        cx: &mut ProblemContext,
+        worker: &mut Worker,
+        module: ModuleId,
+        _case: usize,
+    ) -> Result<(), Stop> {
+        let steps = self.config.steps(cx.device);
+        let weights = Weights::draw(self.config.hidden, self.config.weight_seed);
+        let uploaded = launcher::upload(&weights, worker)?;
+        let inputs = RunInputs::draw(self.config.hidden, steps, &self.config.ranges(), cx.seed);
+        let run = ReferenceRun { inputs, expected: ReferenceOutput::default() };
+        let launcher = ModelLauncher::new(worker, module, &uploaded, weights.hidden, steps)?;
+        launcher.launch_for_check(worker, &run, false, ExecutionOrder::Forward)?;
+        launcher.close(worker)
     }
 
     /// The run of the first seed in problem.toml, so that no file holds a run of the pool.

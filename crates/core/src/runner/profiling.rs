@@ -1,0 +1,250 @@
+//! `lab profile`: runs the built-in harness on the present bytes under a profiler, and puts the result into the folder of the run that
+//! judged these bytes.
+
+use crate::inputs::Inputs;
+use crate::project::Project;
+use crate::run::verdict::Outcome;
+use crate::run::{Ending, Reason, RunId};
+use crate::runner::execute::{NotRun, inputs_of};
+use crate::runner::follow::{Batch, Follow};
+use crate::runner::process::{self, Control};
+use crate::runner::spec::{self, Confinement, RunSpec, own_program, withheld};
+use crate::store::{RunIndex, RunStore};
+use anyhow::{Context, Result, anyhow, bail};
+use lab_protocol::profile::ProfileSet;
+use lab_protocol::{Exit, Target};
+use lab_system::root::Access;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+/// The profile's name in the folder of a run. [`lab_protocol::profile::Profile`] is its content.
+pub const PROFILE: &str = "profile.json";
+/// The durations of all workloads. [`lab_protocol::profile::WorkloadDurations`] is its content.
+pub const WORKLOADS: &str = "profile-workloads.json";
+/// The profiler's own report, if it is kept.
+pub const REPORT: &str = "profile.ncu-rep";
+/// What the harness printed while it profiled.
+pub const PROFILE_LOG: &str = "profile.log";
+/// The profiler's own text, which is no part of the run.
+const TEXT: &str = "ncu.txt";
+/// Exists only while a profile of the run is made.
+const WORKING: &str = "profiling";
+
+/// Held in `.lab` while a profile is made.
+const LOCK: &str = "profile.lock";
+
+/// Most bytes of a profile, of ncu's text and of its report.
+const FILE_LIMIT: u64 = 64 << 20;
+const REPORT_LIMIT: u64 = 1 << 30;
+
+/// What to profile, and with what.
+#[derive(Clone, Debug)]
+pub struct ProfileSpec {
+    pub set: ProfileSet,
+    /// The workload, by the problem's words or by its number from 1; `None` is the largest timed one. `all` times each.
+    pub workload: Option<String>,
+    /// Overrides the device of lab.toml.
+    pub device: Option<Target>,
+    /// Also keeps the profiler's report.
+    pub keeps_report: bool,
+    /// Also returns the profiler's text.
+    pub wants_text: bool,
+    /// The executable with the lab's hidden subcommands.
+    pub program: PathBuf,
+    /// Says why this machine cannot confine kernels on a device.
+    pub confinement: Confinement,
+}
+
+impl ProfileSpec {
+    /// A profile of the largest timed workload, by this executable on the device of lab.toml.
+    pub fn new(set: ProfileSet) -> Self {
+        let confinement: Confinement = |_| None;
+        let program = own_program();
+        ProfileSpec {
+            set,
+            workload: None,
+            device: None,
+            keeps_report: false,
+            wants_text: false,
+            program,
+            confinement,
+        }
+    }
+
+    /// Whether every workload is timed instead of one profiled.
+    pub fn is_of_all_workloads(&self) -> bool {
+        self.workload.as_deref() == Some("all")
+    }
+}
+
+/// A profile on disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Profiled {
+    /// The run that judged these bytes.
+    pub run: RunId,
+    /// profile.json or profile-workloads.json in that run's folder.
+    pub path: PathBuf,
+    /// The profiler's own text, if it was asked for and there is one.
+    pub text: Option<String>,
+}
+
+/// The newest run that judged these inputs: a profile of them belongs to it.
+pub fn run_of(index: &RunIndex, project: &Project, inputs: &Inputs) -> Option<RunId> {
+    let mut runs = index.newest_of(&inputs.fingerprint);
+    let judged = runs.find(|run| {
+        run.judges(project)
+            && run.fingerprint == inputs.fingerprint
+            && run.outcome().is_some_and(Outcome::is_verdict)
+    });
+    judged.map(|run| run.id)
+}
+
+/// Profiles the present bytes of the kernel. `tell` gets the run's number with what the harness prints. `control` ends it. Takes from
+/// seconds to minutes, on the calling thread. The error says why there is no profile; an older profile then stays.
+pub fn profile(
+    project: &Project,
+    spec: &ProfileSpec,
+    index: &mut RunIndex,
+    control: &Control,
+    mut tell: impl FnMut(RunId, Batch),
+) -> Result<Profiled, NotRun> {
+    if let Some(line) = &project.config.harness {
+        return Err(NotRun::NoProblem(format!(
+            "lab profile runs the kernel in the built-in harness, and this one is judged by `{line}`"
+        )));
+    }
+    let run_spec = RunSpec {
+        device: spec.device,
+        program: spec.program.clone(),
+        confinement: spec.confinement,
+        ..RunSpec::new(Reason::Command)
+    };
+    let inputs = inputs_of(project, &run_spec)?;
+    index.refresh();
+    let Some(run) = run_of(index, project, &inputs) else {
+        return Err(NotRun::NoProblem(format!(
+            "the present bytes of {} were never judged, so there is no run that a profile would belong to: `lab run` first",
+            project.kernel_name
+        )));
+    };
+    let store = RunStore::new(&project.lab_dir);
+    let folder = store.folder(run);
+    let working = folder.join(WORKING);
+    let log = folder.join(PROFILE_LOG);
+    let lock = project.lab_dir.join(LOCK);
+    let taken = store.files().take_lock(&lock, Access::ReadAppend);
+    let Some(_lock) = taken.with_context(|| format!("cannot lock {}", lock.display()))? else {
+        return Err(NotRun::Failed(anyhow!("another process profiles in this repository: wait for its end")));
+    };
+    let attempt =
+        Attempt { project, spec, run_spec: &run_spec, store: &store, run, working: &working, log: &log };
+    // Of a profile that was killed.
+    let _ = store.files().remove_dir_all(&working);
+    let made = attempt.make(&inputs, control, &mut |batch| tell(run, batch));
+    let _ = store.files().remove_dir_all(&working);
+    Ok(made?)
+}
+
+/// One start of the harness under a profiler.
+struct Attempt<'a> {
+    project: &'a Project,
+    spec: &'a ProfileSpec,
+    run_spec: &'a RunSpec,
+    store: &'a RunStore,
+    run: RunId,
+    /// For the copy of the files and for what the harness writes.
+    working: &'a Path,
+    log: &'a Path,
+}
+
+impl Attempt<'_> {
+    fn make(&self, inputs: &Inputs, control: &Control, tell: &mut dyn FnMut(Batch)) -> Result<Profiled> {
+        let files = self.store.files();
+        let (tree, out) = (self.working.join("tree"), self.working.join("out"));
+        let log = files.create(self.log).with_context(|| format!("cannot write {}", self.log.display()))?;
+        let mut follow = Follow::new(log, self.project.config.output_limit_mib << 20);
+        if let Some(text) = withheld(self.project) {
+            follow.say(&text);
+        }
+        inputs.write(self.project, &tree).context("cannot write the snapshot of the files")?;
+        files.create_dir_all(&out).with_context(|| format!("cannot make {}", out.display()))?;
+        let ending = match process::start(self.command(&tree, &out), Stdio::null()) {
+            Ok(running) => {
+                let limits = spec::limits(self.project);
+                process::follow(running, limits, control, &mut follow, &mut *tell)
+            }
+            Err(error) => {
+                follow.say(&format!("the harness could not be started: {error}"));
+                Ending::NotStarted
+            }
+        };
+        follow.finish().with_context(|| format!("{} is incomplete", self.log.display()))?;
+        if follow.has_news() {
+            tell(follow.batch());
+        }
+        let report = follow.report();
+        match ending {
+            Ending::Exited(code) if code == Exit::Passed as i32 => {}
+            Ending::Superseded => bail!("the profile was ended: nothing was written"),
+            Ending::TimedOut => bail!("the harness did not end in time: see {}", self.log.display()),
+            _ => {
+                let why = report.value("stopped").map_or_else(|| follow.last_words(), str::to_owned);
+                bail!("nothing was profiled: {why}");
+            }
+        }
+        self.take_over(&out)
+    }
+
+    fn command(&self, tree: &Path, out: &Path) -> std::process::Command {
+        let mut command = self.run_spec.judge(self.project, tree);
+        command.args(["--profile", self.spec.set.name()]).arg("--profile-out").arg(out);
+        if let Some(workload) = &self.spec.workload {
+            command.arg(format!("--workload={workload}"));
+        }
+        if self.spec.keeps_report {
+            command.arg("--keep-report");
+        }
+        if self.spec.wants_text {
+            command.arg("--ncu-text");
+        }
+        command
+    }
+
+    /// Moves what the harness wrote into the run's folder, the profile last.
+    fn take_over(&self, out: &Path) -> Result<Profiled> {
+        let files = self.store.files();
+        let folder = self.store.folder(self.run);
+        let name = if self.spec.is_of_all_workloads() { WORKLOADS } else { PROFILE };
+        let written = out.join(name);
+        let bytes = files
+            .read(&written, FILE_LIMIT)
+            .with_context(|| format!("the harness wrote no {name}: see {}", self.log.display()))?;
+        if name == PROFILE {
+            let (from, to) = (out.join(REPORT), folder.join(REPORT));
+            // The report of an older profile would not belong to this one.
+            remove(files.remove_file(&to)).with_context(|| format!("cannot remove {}", to.display()))?;
+            if self.spec.keeps_report && files.metadata(&from).is_ok_and(|about| is_plain(&about)) {
+                files.rename(&from, &to).with_context(|| format!("cannot write {}", to.display()))?;
+            }
+        }
+        let path = folder.join(name);
+        files.replace(&path, &bytes).with_context(|| format!("cannot write {}", path.display()))?;
+        let text = files.read(&out.join(TEXT), FILE_LIMIT).ok();
+        let text = text.map(|text| String::from_utf8_lossy(&text).into_owned());
+        Ok(Profiled { run: self.run, path, text })
+    }
+}
+
+fn is_plain(about: &fs::Metadata) -> bool {
+    about.is_file() && about.len() <= REPORT_LIMIT
+}
+
+/// A file that is not there needs no removal.
+fn remove(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}

@@ -1,0 +1,309 @@
+//! `lab harness --profile`: launches one workload of the candidate under ncu and writes profile.json. Where no counters can be read,
+//! it writes what the image says. Compares no results and times nothing.
+
+mod counters;
+mod durations;
+
+use super::confinement;
+use super::device_access::DeviceAccess;
+use super::kernel_builder::KernelBuilder;
+use super::kernel_snapshot::KernelSnapshot;
+use super::processes::{
+    arch, as_kernel_output, auto_caveat, cache_dir, sandbox_of, start_compiler, start_worker,
+};
+use crate::compiler::SNAPSHOTS;
+use crate::device_lock::DeviceUse;
+use crate::options::JudgeOptions;
+use crate::outcome::Stop;
+use crate::problem::{self, Problem, ProblemContext};
+use crate::profile::image::{self, BuiltImage};
+use crate::profile::ncu::{self, Ncu};
+use crate::profile::permission::{self, Permission};
+use crate::profile::workload::{self, ProfileCase};
+use crate::profile::{ProfileRequest, file};
+use crate::sink::SharedSink;
+use crate::worker::{Launched, Worker};
+use counters::{Counted, UnderNcu};
+use lab_device::{DeviceInfo, Image};
+use lab_protocol::profile::{LaunchShape, ListedKernel, Origin, Profile, VERSION};
+use lab_protocol::report::{Stage, Writer};
+use lab_protocol::{Language, Target};
+use serde::Serialize;
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Profiles one launch, or times a launch of each workload, and writes the file into the folder of the request.
+pub fn profile(options: &JudgeOptions, request: &ProfileRequest, sink: &SharedSink) -> Result<(), Stop> {
+    let out = &mut sink.writer();
+    out.stage(Stage::Build)?;
+    if options.language() == Language::Python {
+        return Err(Stop::Lab(format!(
+            "{} is Python, and `lab profile` reads the counters of CUDA C++ kernels: profile the interpreter with ncu itself",
+            options.shown_as()
+        )));
+    }
+    let mut problem = problem::open(&options.folder)?;
+    out.line("problem", problem.name())?;
+    let target = lab_device::resolve(options.device);
+    let cache_dir = cache_dir(options)?;
+    let mut compiler = start_compiler(options, target, sink)?;
+    let worker = start_worker(options, Language::Cuda, target, sink)?.ready()?;
+    let device = worker.info().clone();
+    out.line("device", &device.name)?;
+    if let Some(caveat) = auto_caveat(options.device) {
+        out.caveat(caveat)?;
+    }
+    compiler.version()?;
+    confinement::declare(options, &device, &sandbox_of(&worker, Some(&compiler)), out)?;
+    drop(worker);
+
+    let cases = problem.profile_cases(&device);
+    let chosen = workload::choose(&cases, request.workload.as_deref()).map_err(Stop::Lab)?;
+    let snapshot = KernelSnapshot::take(options, &cache_dir.join(SNAPSHOTS))?;
+    let arch = arch(options, &device);
+    let mut builder = KernelBuilder { compiler: Some(compiler), options, cache_dir: &cache_dir, arch };
+    let built = builder.candidate(&snapshot, &problem.build_needs(&device))?;
+    let resources = Resources {
+        registers: built.registers,
+        spill_bytes: built.spill_bytes,
+        shared_bytes: built.shared_bytes,
+    };
+    let image = builder.write_build(built, out)?;
+    drop(builder);
+    let bytes = std::fs::read(&image.path)
+        .map_err(|e| Stop::Lab(format!("{} cannot be read: {e}", image.path.display())))?;
+
+    // Another run's launches would change the counters, and the replays its times.
+    let _access = DeviceAccess::of(&device, &cache_dir).wait(DeviceUse::Measuring, out)?;
+    let mut session = ProfileSession {
+        options,
+        request,
+        device: &device,
+        target,
+        cache_dir: &cache_dir,
+        sink,
+        image: &image,
+        arch: lab_device::image_target(&bytes).unwrap_or_default(),
+        kernels: lab_device::image_kernels(&bytes),
+        resources,
+    };
+    out.stage(Stage::Measure)?;
+    let tool = usable_ncu(request, &device);
+    if request.all_workloads {
+        return session.time_all(&mut *problem, &cases, tool, out);
+    }
+    let case = &cases[chosen];
+    out.line("profile_workload", &case.label)?;
+    let counted = match tool {
+        Ok(ncu) => {
+            out.line("profiler", format_args!("ncu {} set={}", ncu.version, request.set.name()))?;
+            session.count(&mut *problem, &ncu, (chosen, case), out)?
+        }
+        Err(why) => Err(why),
+    };
+    let profile = match counted {
+        Ok(counted) => session.with_counters(case, counted),
+        Err(why) => {
+            out.text(&format!("no counters: {why}"))?;
+            session.of_image(&mut *problem, (chosen, case), why, out)?
+        }
+    };
+    write(&request.out, file::PROFILE, &profile)?;
+    out.line("profile", file::PROFILE)?;
+    Ok(())
+}
+
+/// The ncu to use, or why no counters can be read here, and what to do.
+fn usable_ncu(request: &ProfileRequest, device: &DeviceInfo) -> Result<Ncu, String> {
+    if let Some(named) = &request.ncu {
+        return Ncu::at(named.clone());
+    }
+    if device.emulated {
+        return Err("the cpu device has no counters: profile on a machine with an NVIDIA GPU".into());
+    }
+    let ncu = Ncu::at(ncu::find().ok_or_else(|| ncu::REMEDY.to_owned())?)?;
+    match permission::look() {
+        Permission::Refused => Err(permission::refused()),
+        Permission::Allowed | Permission::Unknown => Ok(ncu),
+    }
+}
+
+/// What the compiler reports of the image.
+struct Resources {
+    registers: Option<u32>,
+    spill_bytes: Option<u32>,
+    shared_bytes: Option<u32>,
+}
+
+/// What stays the same for all launches of a profile.
+struct ProfileSession<'a> {
+    options: &'a JudgeOptions,
+    request: &'a ProfileRequest,
+    device: &'a DeviceInfo,
+    target: Target,
+    cache_dir: &'a Path,
+    sink: &'a SharedSink,
+    image: &'a Image,
+    /// The image's target; empty on the cpu device.
+    arch: String,
+    /// The functions of the image; empty on the cpu device.
+    kernels: Vec<String>,
+    resources: Resources,
+}
+
+impl ProfileSession<'_> {
+    /// Launches a workload under ncu. The inner error says why there are no counters.
+    fn count(
+        &mut self,
+        problem: &mut dyn Problem,
+        ncu: &Ncu,
+        case: (usize, &ProfileCase),
+        out: &mut Writer,
+    ) -> Result<Result<Counted, String>, Stop> {
+        let run = UnderNcu::new(self, ncu, case.1)?;
+        run.count(problem, case, out)
+    }
+
+    /// Makes launches on this worker.
+    fn launch(
+        &self,
+        problem: &mut dyn Problem,
+        worker: &mut Worker,
+        cases: &[usize],
+        launched: &mut Vec<Launched>,
+        out: &mut Writer,
+    ) -> Result<(), Stop> {
+        let module = worker.load(&self.image.path)?;
+        let mut cx = ProblemContext {
+            device: self.device,
+            cache_dir: self.cache_dir,
+            seed: self.options.seed.unwrap_or(1),
+            seed_is_fixed: true,
+            out,
+            figures: None,
+            spawn_worker: &mut |_| Err(Stop::Lab("a profile starts no further worker".into())),
+            build: &mut |_, _| Err(Stop::Lab("a profile builds no reference".into())),
+        };
+        for case in cases {
+            problem.launch_for_profile(&mut cx, worker, module, *case)?;
+            launched.push(worker.launched().cloned().unwrap_or_default());
+        }
+        Ok(())
+    }
+
+    /// The profile with counters.
+    fn with_counters(&self, case: &ProfileCase, counted: Counted) -> Profile {
+        let Counted { origin, longest, kernels, findings, lines, mut missing, launched } = counted;
+        let image = self.image_facts(&longest.entry, launched.as_ref(), &mut missing);
+        Profile {
+            version: VERSION,
+            origin,
+            device: longest.device.clone().unwrap_or_else(|| self.device.name.clone()),
+            arch: self.arch.clone(),
+            entry: longest.entry,
+            workload: case.label.clone(),
+            launch: longest.launch,
+            metrics: longest.metrics,
+            findings,
+            lines,
+            image,
+            missing,
+            taken_unix_s: now(),
+            kernels,
+        }
+    }
+
+    /// The static view. A GPU launches the workload once, because the launch statement says the size of a block.
+    fn of_image(
+        &self,
+        problem: &mut dyn Problem,
+        (number, case): (usize, &ProfileCase),
+        why: String,
+        out: &mut Writer,
+    ) -> Result<Profile, Stop> {
+        let mut missing =
+            vec!["counters, findings and lines of source: nothing ran under a profiler".to_owned()];
+        let mut launched = Vec::new();
+        if !self.device.emulated {
+            let mut worker = start_worker(self.options, Language::Cuda, self.target, self.sink)?.ready()?;
+            self.launch(problem, &mut worker, &[number], &mut launched, out)?;
+        }
+        let launched = launched.pop();
+        let listed = launched.iter().flat_map(|launched| &launched.kernels);
+        let kernels: Vec<ListedKernel> =
+            listed.map(|kernel| ListedKernel { entry: kernel.entry.clone(), us: None }).collect();
+        let entry = kernels.first().map_or_else(|| case.entry.clone(), |kernel| kernel.entry.clone());
+        let image = self.image_facts(&entry, launched.as_ref(), &mut missing);
+        let first = launched.as_ref().and_then(|launched| launched.kernels.first());
+        Ok(Profile {
+            version: VERSION,
+            origin: Origin::Image { why },
+            device: self.device.name.clone(),
+            arch: self.arch.clone(),
+            entry,
+            workload: case.label.clone(),
+            launch: first.map(|kernel| LaunchShape { grid: kernel.shape.grid, block: kernel.shape.block }),
+            metrics: std::collections::BTreeMap::new(),
+            findings: Vec::new(),
+            lines: Vec::new(),
+            image,
+            missing,
+            taken_unix_s: now(),
+            kernels: if kernels.len() > 1 { kernels } else { Vec::new() },
+        })
+    }
+
+    fn image_facts(
+        &self,
+        entry: &str,
+        launched: Option<&Launched>,
+        missing: &mut Vec<String>,
+    ) -> lab_protocol::profile::ImageFacts {
+        let kernel =
+            launched.and_then(|launched| launched.kernels.iter().find(|kernel| kernel.entry == entry));
+        let block = kernel.map(|kernel| (kernel.shape.block.iter().product(), kernel.shape.shared_bytes));
+        let Resources { registers, spill_bytes, shared_bytes } = self.resources;
+        let image = BuiltImage {
+            path: &self.image.path,
+            arch: &self.arch,
+            entry,
+            registers,
+            spill_bytes,
+            shared_bytes,
+            block,
+        };
+        image::read(&image, missing)
+    }
+
+    /// Starts the candidate's worker under ncu.
+    fn start_under(&self, tool: &crate::worker::WatchingTool, limit: Duration) -> Result<Worker, Stop> {
+        Worker::start_under_tool(
+            &self.options.worker,
+            tool,
+            self.target,
+            limit,
+            self.cache_dir,
+            as_kernel_output(self.sink.writer()),
+        )?
+        .ready()
+    }
+}
+
+/// Seconds since 1970; `None` if the clock is before that.
+fn now() -> Option<u64> {
+    SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs())
+}
+
+/// Writes a file of the profile in one step: whoever reads it finds the old one or the new one.
+fn write(folder: &Path, name: &str, content: &impl Serialize) -> Result<(), Stop> {
+    let failed =
+        |error: String| Stop::Lab(format!("{} cannot be written: {error}", folder.join(name).display()));
+    let text = serde_json::to_vec(content).map_err(|error| failed(error.to_string()))?;
+    let write = || -> std::io::Result<()> {
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        std::io::Write::write_all(&mut file, &text)?;
+        file.persist(folder.join(name))?;
+        Ok(())
+    };
+    write().map_err(|error| failed(error.to_string()))
+}

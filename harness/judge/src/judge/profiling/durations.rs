@@ -1,0 +1,116 @@
+//! `--workloads all`: how long a launch of each workload takes under ncu.
+
+use super::counters::{Report, UnderNcu};
+use super::{ProfileSession, write};
+use crate::outcome::Stop;
+use crate::problem::Problem;
+use crate::profile::ncu::{Counters, Ncu, Page};
+use crate::profile::workload::ProfileCase;
+use crate::profile::{file, metrics, raw};
+use crate::worker::Launched;
+use lab_protocol::profile::{VERSION, WorkloadDuration, WorkloadDurations};
+use lab_protocol::report::Writer;
+
+impl ProfileSession<'_> {
+    /// Launches every workload once under ncu and writes profile-workloads.json. Without counters there are no durations.
+    pub(super) fn time_all(
+        &mut self,
+        problem: &mut dyn Problem,
+        cases: &[ProfileCase],
+        tool: Result<Ncu, String>,
+        out: &mut Writer,
+    ) -> Result<(), Stop> {
+        let ncu = tool.map_err(Stop::Lab)?;
+        let first = cases.first().ok_or_else(|| Stop::Lab("the problem has no timed workload".into()))?;
+        out.line("profiler", format_args!("ncu {} workloads={}", ncu.version, cases.len()))?;
+        let run = UnderNcu::new(self, &ncu, first)?;
+        let all: Vec<usize> = (0..cases.len()).collect();
+        let launched = match run.launch(problem, &Counters::Duration, &all, out)? {
+            Report::Written { launched } => launched,
+            Report::NoCounters(why) => return Err(Stop::Lab(why)),
+        };
+        let kernels = raw::read(&run.page(Page::Raw)?).map_err(Stop::Lab)?;
+        let workloads =
+            assigned(cases, &launched, &kernels, run.uses_fallback_filter()).map_err(Stop::Lab)?;
+        let mean_us = workloads.iter().map(|workload| workload.us).sum::<f64>() / workloads.len() as f64;
+        let durations = WorkloadDurations {
+            version: VERSION,
+            tool: format!("ncu {}", ncu.version),
+            device: self.device.name.clone(),
+            workloads,
+            mean_us,
+        };
+        write(&self.request.out, file::WORKLOADS, &durations)?;
+        out.line("profile", file::WORKLOADS)?;
+        Ok(())
+    }
+}
+
+/// Gives the kernels of a report to the workloads: ncu lists them in the order of the launches.
+fn assigned(
+    cases: &[ProfileCase],
+    launched: &[Launched],
+    kernels: &[raw::Counted],
+    used_fallback_filter: bool,
+) -> Result<Vec<WorkloadDuration>, String> {
+    let expected: usize = launched.iter().map(|launched| launched.kernels.len()).sum();
+    if expected != kernels.len() {
+        return Err(format!(
+            "ncu's report has {} launches, and the workloads made {expected}",
+            kernels.len()
+        ));
+    }
+    let mut rest = kernels.iter();
+    let mut all = Vec::new();
+    for (case, launched) in cases.iter().zip(launched) {
+        let mut us = 0.0;
+        for kernel in rest.by_ref().take(launched.kernels.len()) {
+            let ns = kernel.value(metrics::DURATION);
+            us += ns.ok_or_else(|| format!("ncu's report has no {} of {}", metrics::DURATION, case.label))?
+                / 1000.0;
+        }
+        all.push(WorkloadDuration {
+            name: case.label.clone(),
+            axes: WorkloadDuration::axes_of(&case.label),
+            us,
+            kernels: launched.kernels.len() as u32,
+            used_fallback_filter,
+        });
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::worker::LaunchedKernel;
+    use lab_device::Shape;
+    use lab_protocol::profile::Metric;
+
+    fn kernel(ns: f64) -> raw::Counted {
+        let duration = Metric { value: ns, unit: "ns".into() };
+        let metrics = [(metrics::DURATION.to_owned(), duration)].into_iter().collect();
+        raw::Counted { entry: "k".into(), launch: None, metrics, device: None }
+    }
+
+    fn launched(count: usize) -> Launched {
+        let one = LaunchedKernel { entry: "k".into(), shape: Shape::default(), occupancy: None, maps: 0 };
+        Launched { kernels: vec![one; count], ..Launched::default() }
+    }
+
+    #[test]
+    fn a_list_of_kernels_is_one_duration() {
+        let case = |label: &str| ProfileCase { label: label.into(), entry: "k".into(), cells: 1 };
+        let cases = [case("n=1 T=f16"), case("n=2 T=f16")];
+        let kernels = [kernel(1000.0), kernel(500.0), kernel(4000.0)];
+        let all = assigned(&cases, &[launched(2), launched(1)], &kernels, false).unwrap();
+        assert_eq!(all.iter().map(|w| (w.us, w.kernels)).collect::<Vec<_>>(), [(1.5, 2), (4.0, 1)]);
+        assert_eq!(all[0].axes["T"], "f16");
+        assert!(
+            assigned(&cases, &[launched(1), launched(1)], &kernels, false)
+                .unwrap_err()
+                .contains("3 launches")
+        );
+    }
+}

@@ -1,0 +1,112 @@
+//! `lab profile` with an ncu that runs the program it is given and prints recorded pages.
+
+use crate::built_in::rmsnorm;
+use crate::lab::{CommandOutput, Lab, finish};
+use std::path::PathBuf;
+
+/// An ncu that profiles nothing and prints pages of another launch. It is named with LAB_NCU, so it runs on the cpu device too.
+const NCU: &str = r#"#!/bin/sh
+own=$(dirname "$0")
+case "$1" in
+--version) cat "$own/version.txt"; exit ;;
+--import)
+    case "$*" in *--csv*) ;; *) echo "  wavegru (128, 1, 1)x(256, 1, 1), Context 1"; exit ;; esac
+    while [ "$1" != --page ]; do shift; done
+    cat "$own/$2.csv"
+    exit ;;
+esac
+while true; do
+    case "$1" in
+    --force-overwrite) shift ;;
+    --export) report=$2; shift 2 ;;
+    --*) shift 2 ;;
+    *) break ;;
+    esac
+done
+"$@"
+status=$?
+echo report > "$report.ncu-rep"
+exit $status
+"#;
+
+/// Puts the ncu beside the repository and returns its path.
+fn ncu(lab: &Lab) -> PathBuf {
+    for (name, text) in [
+        ("version.txt", include_str!("../../harness/judge/tests/judge/ncu/version.txt")),
+        ("raw.csv", include_str!("../../harness/judge/tests/judge/ncu/raw.csv")),
+        ("details.csv", include_str!("../../harness/judge/tests/judge/ncu/details.csv")),
+        ("source.csv", include_str!("../../harness/judge/tests/judge/ncu/source.csv")),
+    ] {
+        lab.write(&format!("../tool/{name}"), text);
+    }
+    lab.script("../tool/ncu", NCU);
+    lab.path("../tool/ncu")
+}
+
+fn with_ncu(lab: &Lab, args: &str) -> CommandOutput {
+    let mut command = lab.lab_command(args);
+    command.env("LAB_NCU", ncu(lab));
+    finish(command.spawn().unwrap())
+}
+
+#[test]
+fn a_profile_belongs_to_the_run_of_its_bytes() {
+    let lab = rmsnorm();
+    lab.lab("profile").is(64).says("were never judged").says("`lab run` first");
+    lab.lab("run").is(0);
+    // The static view says why there are no counters.
+    let output = lab.lab("profile --json").is(0).json();
+    assert_eq!(
+        (output["run"].as_u64(), output["profile"]["origin"]["kind"].as_str()),
+        (Some(1), Some("image"))
+    );
+    assert!(output["profile"]["origin"]["why"].as_str().unwrap().contains("an NVIDIA GPU"), "{output}");
+    let before = lab.read(".lab/runs/1/profile.json");
+
+    let output = with_ncu(&lab, "profile --set full --workload 1 --keep-report --json").is(0).json();
+    let origin = &output["profile"]["origin"];
+    assert_eq!((origin["kind"].as_str(), origin["passes"].as_u64()), (Some("counters"), Some(38)));
+    assert!(!output["profile"]["findings"].as_array().unwrap().is_empty());
+    assert_ne!(lab.read(".lab/runs/1/profile.json"), before);
+    assert_eq!(lab.read(".lab/runs/1/profile.ncu-rep"), "report\n");
+    assert!(!lab.path(".lab/runs/1/profiling").exists(), "the working folder is removed");
+    assert!(lab.read(".lab/runs/1/profile.log").contains("profiler: ncu 2025.3.1.0 set=full"));
+    // A profile that fails leaves the last one, and one without a report removes the old report.
+    let kept = lab.read(".lab/runs/1/profile.json");
+    lab.lab("profile --workload no=1").is(64).says("no timed workload is 'no=1'");
+    assert_eq!(lab.read(".lab/runs/1/profile.json"), kept);
+    lab.lab("profile").is(0);
+    assert!(!lab.path(".lab/runs/1/profile.ncu-rep").exists());
+    assert_eq!(lab.git("status --porcelain"), "");
+
+    let kernel = "kernels/rmsnorm/kernel.cu";
+    lab.write(kernel, lab.read(kernel) + "\nstatic __device__ int another = 1;\n");
+    lab.lab("profile").is(64).says("were never judged");
+}
+
+#[test]
+fn ncus_own_text_is_all_that_stdout_gets() {
+    let lab = rmsnorm();
+    let output = with_ncu(&lab, "run --ncu").is(0);
+    assert_eq!(output.out.trim(), "wavegru (128, 1, 1)x(256, 1, 1), Context 1");
+    assert!(output.err.contains("PASS"), "{output:?}");
+    lab.lab("run --ncu").is(64).says("there are no counters here");
+}
+
+#[test]
+fn durations_of_another_number_of_launches_are_refused() {
+    let lab = rmsnorm();
+    lab.lab("run").is(0);
+    // The recorded page has one launch, and rmsnorm has several workloads.
+    with_ncu(&lab, "profile --workloads all").is(64).says("ncu's report has 1 launches");
+    lab.lab("profile --workloads all").is(64).says("the cpu device has no counters");
+}
+
+#[test]
+fn what_cannot_be_profiled_is_said() {
+    let lab = Lab::new();
+    lab.lab("profile").is(64).says("is judged by `uv run harness.py`");
+    let lab = rmsnorm();
+    lab.lab("profile --set everything").is(64).says("quick, full or source");
+    assert!(!lab.path(".lab/runs").exists());
+}
