@@ -2,6 +2,7 @@
 //! their own under `refs/lab/fetched/`, so that no run of this repository loses its name.
 
 use super::{Notes, Repo, user_index};
+use crate::disk::space;
 use anyhow::{Context, Result, bail};
 use git2::{ObjectType, TreeWalkMode, TreeWalkResult};
 use lab_system::root::{Access, Root};
@@ -115,8 +116,14 @@ pub fn fetch(repo: &Repo, from: &str, name: &str) -> Result<Fetched> {
     let mut args = vec!["-c", "fetch.fsckObjects=true", "fetch", "--quiet", "--no-tags", "--no-prune"];
     args.extend(["--no-write-fetch-head", "--no-auto-maintenance", "--refmap=", "--", from]);
     args.extend(refspecs.iter().map(String::as_str));
-    user_index::git(repo, &args, "fetching needs the git program")
-        .with_context(|| format!("cannot fetch from {from}"))?;
+    let fetched = user_index::git(repo, &args, "fetching needs the git program")
+        .with_context(|| format!("cannot fetch from {from}"));
+    let own = repo.git.commondir().to_string_lossy().into_owned();
+    // A remote may refuse with the same words.
+    fetched.map_err(|error| match format!("{error:#}").contains(&own) {
+        true => space::explain(error, "nothing was fetched"),
+        false => error,
+    })?;
     let fresh = repo.anew()?;
     let names = fresh.git.references_glob(&format!("{folder}/*"))?.flatten();
     let refs = names.filter(|r| r.name().is_ok_and(|name| !name.ends_with("/notes/lab"))).count();
