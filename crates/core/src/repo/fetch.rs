@@ -118,11 +118,15 @@ pub fn fetch(repo: &Repo, from: &str, name: &str) -> Result<Fetched> {
     args.extend(refspecs.iter().map(String::as_str));
     let fetched = user_index::git(repo, &args, "fetching needs the git program")
         .with_context(|| format!("cannot fetch from {from}"));
-    let own = repo.git.commondir().to_string_lossy().into_owned();
-    // A remote may refuse with the same words.
-    fetched.map_err(|error| match format!("{error:#}").contains(&own) {
-        true => space::explain(error, "nothing was fetched"),
-        false => error,
+    fetched.map_err(|error| {
+        // git names no reason for some of its files, and a remote may refuse in the words of the system.
+        let is_writable = |folder| {
+            rustix::fs::access(repo.git.commondir().join(folder), rustix::fs::Access::WRITE_OK).is_ok()
+        };
+        match is_writable("refs") && is_writable("objects") {
+            true => error,
+            false => space::not_allowed(&format!("{error:#}"), "nothing was fetched"),
+        }
     })?;
     let fresh = repo.anew()?;
     let names = fresh.git.references_glob(&format!("{folder}/*"))?.flatten();
