@@ -93,6 +93,7 @@ fn with_history() -> Lab {
     }
     lab.write("kernel.cu", "// judged\n");
     lab.lab("run").is(0);
+    lab.lab("run own").is(0);
     lab.git("bundle create -q ../other.bundle --all");
     fs::create_dir(lab.path("below")).unwrap();
     lab.write("below/kernel.cu", "// x\n");
@@ -135,6 +136,7 @@ fn each_command_says_what_to_do_and_changes_nothing() {
         ("peers new own", 1),
         ("export own --to standalone", 1),
         ("check own", 64),
+        ("profile own", 64),
         ("auto --experiments 1 -- true", 1),
     ];
     for (command, code) in commands {
