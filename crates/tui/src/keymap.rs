@@ -111,6 +111,7 @@ actions! {
     Screen Rerun "rerun" "Judge the present bytes again" ["r"] "rerun";
     Screen Measure "measure" "Measure the present bytes longer, on more workloads and beside the peers, as `lab measure` does" ["m"] "";
     Screen Check "check" "Check the present bytes for invalid memory accesses and races, as `lab check` does; during a run: once the run has ended" ["s"] "";
+    Screen Profile "profile" "Profile the present bytes once, as `lab profile --set full` does; the view Device shows the result" ["P"] "";
     Screen Stop "stop" "Stop the run in progress; it leaves no verdict" ["x"] "stop";
     Screen Edit "edit" "Open the kernel in your editor, at the cursor of Source or at the first error" ["e"] "edit";
     Screen Bench "show-bench" "Show the view Bench: correctness, throughput, git log, run.log" ["1"] "";

@@ -3,6 +3,7 @@
 use crate::highlight::Highlighted;
 use crate::request::Preferences;
 use crate::source::{SourceVersion, SourceView};
+use crate::state::profiles::ProfileView;
 use crate::theme::Theme;
 use jiff::Timestamp;
 use lab_core::auto::{LoopView, Request};
@@ -51,6 +52,7 @@ pub enum ViewReply {
     Source(Box<SourceView>),
     Graph(Result<GraphPage, String>),
     Loop(Box<Result<LoopView, String>>),
+    Profile(Box<ProfileView>),
     /// The details of the commit with this full id.
     Commit(String, Box<Result<CommitDetails, String>>),
 }

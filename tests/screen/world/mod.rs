@@ -105,6 +105,9 @@ pub struct World {
     pub unreadable: Option<String>,
     /// How the rules on disk compare with HEAD's, and the sealed runs that a keep has to pass.
     pub keep_needs: (Rules, u32),
+    /// The profile that every run has, and the incumbent's.
+    pub profile: Option<lab_protocol::profile::Profile>,
+    pub incumbent_profile: Option<lab_protocol::profile::Profile>,
     /// What is wrong with the ledger.
     pub problems: Vec<String>,
 }
@@ -153,6 +156,8 @@ impl World {
             loops: Ok(no_loop()),
             unreadable: None,
             keep_needs: (Rules::default(), 1),
+            profile: None,
+            incumbent_profile: None,
             problems: Vec::new(),
         }
     }
