@@ -53,9 +53,8 @@ pub fn main(options: &ProfileArgs) -> ExitCode {
         ..ProfileSpec::new(options.set)
     };
     match make(&project, spec, !options.json.json) {
-        Ok(profiled) => {
-            report(&profiled, options).unwrap_or_else(|error| failed(&format!("{error:#}"), Exit::NOT_JUDGED))
-        }
+        Ok(profiled) => report(&project, &profiled, options)
+            .unwrap_or_else(|error| failed(&format!("{error:#}"), Exit::NOT_JUDGED)),
         Err(error) => failed(&error.to_string(), error.exit()),
     }
 }
@@ -72,10 +71,10 @@ pub fn make(project: &Project, spec: ProfileSpec, says: bool) -> Result<Profiled
     })
 }
 
-fn report(profiled: &Profiled, options: &ProfileArgs) -> Result<ExitCode> {
+fn report(project: &Project, profiled: &Profiled, options: &ProfileArgs) -> Result<ExitCode> {
     let (run, path) = (profiled.run.0, profiled.path.display().to_string());
     if options.workloads.is_some() {
-        let durations: WorkloadDurations = read(profiled)?;
+        let durations: WorkloadDurations = read(project, profiled)?;
         if options.json.json {
             return Ok(answer(Exit::Passed, DurationsAnswer { run, path, durations }));
         }
@@ -88,7 +87,7 @@ fn report(profiled: &Profiled, options: &ProfileArgs) -> Result<ExitCode> {
         say(&format!("run {run}: {path}"));
         return Ok(code(Exit::Passed));
     }
-    let profile: Profile = read(profiled)?;
+    let profile: Profile = read(project, profiled)?;
     if options.json.json {
         let digest = digest(&profile);
         return Ok(answer(Exit::Passed, ProfileAnswer { run, path, digest, profile }));
@@ -105,10 +104,10 @@ fn report(profiled: &Profiled, options: &ProfileArgs) -> Result<ExitCode> {
 const LIMIT: u64 = 64 << 20;
 
 /// Reads the file of a profile that was just made.
-pub fn read<T: DeserializeOwned>(profiled: &Profiled) -> Result<T> {
+pub fn read<T: DeserializeOwned>(project: &Project, profiled: &Profiled) -> Result<T> {
     let path = &profiled.path;
     let failed = || format!("{} cannot be read", path.display());
-    let text = lab_system::root::read_anywhere(path, LIMIT).with_context(failed)?;
+    let text = project.files().read(path, LIMIT).with_context(failed)?;
     serde_json::from_slice(&text).with_context(failed)
 }
 

@@ -31,6 +31,7 @@ exit $status
 
 /// Puts the ncu beside the repository and returns its path.
 fn ncu(lab: &Lab) -> PathBuf {
+    std::fs::create_dir_all(lab.path("../tool")).unwrap();
     for (name, text) in [
         ("version.txt", include_str!("../../harness/judge/tests/judge/ncu/version.txt")),
         ("raw.csv", include_str!("../../harness/judge/tests/judge/ncu/raw.csv")),

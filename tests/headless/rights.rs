@@ -93,6 +93,8 @@ fn with_history() -> Lab {
     }
     lab.write("kernel.cu", "// judged\n");
     lab.lab("run").is(0);
+    lab.lab("run own").is(0);
+    lab.git("bundle create -q ../other.bundle --all");
     fs::create_dir(lab.path("below")).unwrap();
     lab.write("below/kernel.cu", "// x\n");
     lab
@@ -129,10 +131,12 @@ fn each_command_says_what_to_do_and_changes_nothing() {
         (&format!("restore {commit}"), 1),
         ("log --append-missing", 1),
         ("clean", 1),
+        ("fetch ../other.bundle", 1),
         ("new softmax", 1),
         ("peers new own", 1),
         ("export own --to standalone", 1),
         ("check own", 64),
+        ("profile own", 64),
         ("auto --experiments 1 -- true", 1),
     ];
     for (command, code) in commands {

@@ -20,17 +20,17 @@ pub fn readings(world: &mut World, count: u32) {
         pid: 4711,
         name: "lab".into(),
         own: true,
+        is_lab: true,
         busy: Some(83),
         memory: Some(1 << 30),
-        is_lab: true,
     };
     let other = Process {
         pid: 815,
         name: "train.py".into(),
         own: false,
+        is_lab: false,
         busy: Some(12),
         memory: None,
-        is_lab: false,
     };
     for second in 0..count {
         world.tell("wait 1000");

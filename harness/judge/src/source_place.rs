@@ -34,8 +34,8 @@ fn line_of(text: &str, source: &str) -> Option<u32> {
 fn line_of_missing(text: &str, source: &str) -> Option<(u32, String)> {
     let entry_after = |beginning: &str| Some(text.strip_prefix(beginning)?.split_once(':')?.0);
     if let Some(entry) = entry_after(TWO_STATEMENTS) {
-        let lines = launch_statements(source).into_iter().filter(|(of, _)| *of == entry);
-        return Some((lines.last()?.1, String::new()));
+        let mut lines = launch_statements(source).into_iter().filter(|(of, _)| *of == entry);
+        return Some((lines.next_back()?.1, String::new()));
     }
     if let Some(entry) = entry_after(NO_STATEMENT) {
         return Some((line_of_kernel(source, entry)?, String::new()));

@@ -34,11 +34,11 @@ pub fn profile(project: &Project, spec: ProfileSpec, job: &Job) -> Result<Answer
         }
         Err(error) => return Ok(Answer::error(&error.to_string(), AS_TOOLS)),
     };
-    if spec.is_of_all_workloads() { durations(&profiled) } else { counters(&profiled) }
+    if spec.is_of_all_workloads() { durations(project, &profiled) } else { counters(project, &profiled) }
 }
 
-fn durations(profiled: &Profiled) -> Result<Answer> {
-    let durations: WorkloadDurations = read(profiled)?;
+fn durations(project: &Project, profiled: &Profiled) -> Result<Answer> {
+    let durations: WorkloadDurations = read(project, profiled)?;
     let summary = format!(
         "one launch of each of {} workloads under {}: {:.3} us in the mean",
         durations.workloads.len(),
@@ -49,8 +49,8 @@ fn durations(profiled: &Profiled) -> Result<Answer> {
     Ok(Answer::new(&summary, next, &durations).with("run", profiled.run.0).with("path", shown(profiled)))
 }
 
-fn counters(profiled: &Profiled) -> Result<Answer> {
-    let profile: Profile = read(profiled)?;
+fn counters(project: &Project, profiled: &Profiled) -> Result<Answer> {
+    let profile: Profile = read(project, profiled)?;
     let run = profiled.run.0;
     let (summary, next) = match &profile.origin {
         Origin::Counters { tool, set, took_ms, .. } => (

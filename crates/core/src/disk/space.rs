@@ -43,13 +43,18 @@ pub fn explain(error: Error, what: &str) -> Error {
              elsewhere ({text})"
         )
     } else if text.contains(DENIED) {
-        anyhow!(
-            "{NOT_ALLOWED}, and {what}: make the files writable if they are yours (`chmod -R u+w FOLDER`), or work in a copy \
-             of your own (`cp -R`) if another user owns them ({text})"
-        )
+        not_allowed(&text, what)
     } else {
         error
     }
+}
+
+/// The message for files that this user may not write; `text` is the error.
+pub fn not_allowed(text: &str, what: &str) -> Error {
+    anyhow!(
+        "{NOT_ALLOWED}, and {what}: make the files writable if they are yours (`chmod -R u+w FOLDER`), or work in a copy of \
+         your own (`cp -R`) if another user owns them ({text})"
+    )
 }
 
 #[cfg(test)]

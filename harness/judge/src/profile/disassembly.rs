@@ -149,6 +149,9 @@ pub(super) mod tests {
         \x20       /*0050*/                   EXIT ;\n.L_x_0:\n\
         \x20       /*0060*/                   BRA `(.L_x_0);\n";
 
+    /// What nvdisasm printed of a kernel on a machine with an H200.
+    pub const RECORDED: &str = include_str!("../../tests/judge/ncu/rmsnorm.nvdisasm");
+
     #[test]
     fn labels_and_addresses_are_targets_of_branches() {
         let toy = read(NVDISASM, "toy");

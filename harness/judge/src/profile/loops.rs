@@ -36,8 +36,23 @@ pub fn of(instructions: &[Instruction]) -> Vec<SassLoop> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::disassembly::{read, tests::NVDISASM};
+    use super::super::disassembly::{
+        read,
+        tests::{NVDISASM, RECORDED},
+    };
     use super::*;
+
+    #[test]
+    fn the_loops_of_a_recorded_kernel_are_found_with_their_lines() {
+        let loops = of(&read(RECORDED, "rmsnorm_f32"));
+        let ranges: Vec<(u64, u64)> = loops
+            .iter()
+            .filter_map(|l| Some((l.instructions.first()?.address, l.instructions.last()?.address)))
+            .collect();
+        assert_eq!(ranges.len(), 10);
+        assert_eq!(ranges[..3], [(0x1a0, 0x1f0), (0x870, 0x8c0), (0x13c0, 0x1410)]);
+        assert!(ranges.contains(&(0x4c0, 0x640)) && loops.iter().all(|l| l.line.is_some()));
+    }
 
     #[test]
     fn the_inner_loop_comes_first_and_a_trap_is_no_loop() {

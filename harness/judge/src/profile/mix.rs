@@ -85,8 +85,18 @@ pub fn of(instructions: &[Instruction]) -> Vec<(String, u64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::disassembly::{read, tests::NVDISASM};
+    use super::super::disassembly::{
+        read,
+        tests::{NVDISASM, RECORDED},
+    };
     use super::*;
+
+    #[test]
+    fn every_instruction_of_a_recorded_kernel_is_of_a_known_kind() {
+        let mix = of(&read(RECORDED, "rmsnorm_f32"));
+        assert_eq!(mix.iter().map(|(_, count)| count).sum::<u64>(), 568);
+        assert!(mix.iter().all(|(kind, _)| kind != "other"), "{mix:?}");
+    }
 
     #[test]
     fn instructions_are_counted_by_kind() {

@@ -126,13 +126,13 @@ impl<'a> RunStock<'a> {
     /// Takes `count` runs for a judgement: fresh ones first, then used ones, and where even these are too few, new ones
     /// that are computed now on every core.
     pub fn pool(&self, count: usize, out: &mut Writer) -> Result<Vec<PoolRun>, Stop> {
-        let (runs, missing) = self.from_shelves(count);
+        let (runs, missing) = self.on_shelves(count);
         if missing.is_empty() {
             return Ok(runs);
         }
         let _making = self.wait_to_make(out)?;
         // Another judge may have made them meanwhile.
-        let (mut runs, mut missing) = self.from_shelves(count);
+        let (mut runs, mut missing) = self.on_shelves(count);
         if missing.is_empty() {
             return Ok(runs);
         }
@@ -153,7 +153,7 @@ impl<'a> RunStock<'a> {
     }
 
     /// Runs of these shelves, fresh ones first, and the parities of which there are too few.
-    fn from_shelves(&self, count: usize) -> (Vec<PoolRun>, Vec<u64>) {
+    fn on_shelves(&self, count: usize) -> (Vec<PoolRun>, Vec<u64>) {
         let (mut fresh, mut used) = (self.stored(Shelf::Fresh), self.stored(Shelf::Used));
         let (mut runs, mut missing) = (Vec::new(), Vec::new());
         for parity in parities(count) {

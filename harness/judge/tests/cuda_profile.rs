@@ -1,0 +1,76 @@
+//! `lab profile` on a GPU with the real ncu: counters, findings and lines of source of the committed kernels. Needs a CUDA device, NVRTC,
+//! ncu and the right to read counters, so every test is ignored unless scripts/gpu-tests runs it.
+#![allow(clippy::unwrap_used, dead_code)]
+
+#[path = "judge/support.rs"]
+mod support;
+
+use lab_judge::JudgeOptions;
+use lab_judge::profile::{LIMIT, ProfileRequest, file};
+use lab_protocol::profile::{Origin, Profile, ProfileSet, WorkloadDurations};
+use lab_protocol::{Exit, Target};
+use std::path::{Path, PathBuf};
+use support::{options, run};
+
+/// The folder of a committed kernel: in the source tree that this was built from, or in the repository that it runs in.
+fn committed(name: &str) -> PathBuf {
+    let built_at = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels"));
+    if built_at.is_dir() { built_at.join(name) } else { Path::new("kernels").join(name) }
+}
+
+/// Profiles a committed kernel into a new folder, with the sandbox.
+fn profiled(name: &str, set: ProfileSet, all_workloads: bool) -> tempfile::TempDir {
+    let out = tempfile::tempdir().unwrap();
+    let request = ProfileRequest {
+        set,
+        workload: None,
+        all_workloads,
+        out: out.path().to_owned(),
+        keeps_report: false,
+        writes_text: false,
+        ncu: None,
+        limit: LIMIT,
+    };
+    let folder = committed(name);
+    let judged = run(JudgeOptions { device: Target::Cuda(0), profile: Some(request), ..options(&folder) });
+    judged.expect(Exit::Passed);
+    out
+}
+
+fn read(out: &tempfile::TempDir) -> Profile {
+    serde_json::from_slice(&std::fs::read(out.path().join(file::PROFILE)).unwrap()).unwrap()
+}
+
+#[test]
+#[ignore = "needs a CUDA device and ncu: scripts/gpu-tests"]
+fn on_a_gpu_a_quick_profile_has_every_counter_that_it_asks_for() {
+    let profile = read(&profiled("rmsnorm", ProfileSet::Quick, false));
+    assert!(matches!(profile.origin, Origin::Counters { .. }), "{:?}", profile.origin);
+    assert!(profile.entry.starts_with("rmsnorm"), "{}", profile.entry);
+    assert!(profile.metrics["gpu__time_duration.sum"].value > 0.0);
+    // What is missing is only what a quick profile never has.
+    let counters: Vec<_> = profile.missing.iter().filter(|text| text.contains("__")).collect();
+    assert!(counters.is_empty(), "{counters:?}");
+}
+
+#[test]
+#[ignore = "needs a CUDA device and ncu: scripts/gpu-tests"]
+fn on_a_gpu_a_full_profile_names_hot_lines_of_the_kernels_own_file() {
+    let profile = read(&profiled("wavegru", ProfileSet::Full, false));
+    assert_eq!(profile.entry, "wavegru");
+    assert!(profile.metrics.len() > 500 && !profile.findings.is_empty());
+    let hottest = profile.lines.iter().max_by_key(|line| line.samples).unwrap();
+    assert!(hottest.samples > 0 && !hottest.sass.is_empty(), "{hottest:?}");
+    assert!(profile.lines.iter().any(|line| line.file == "kernel.cu" && line.samples > 0));
+    assert!(profile.image.occupancy.is_some() && profile.image.registers.is_some());
+}
+
+#[test]
+#[ignore = "needs a CUDA device and ncu: scripts/gpu-tests"]
+fn on_a_gpu_every_workload_has_a_duration() {
+    let out = profiled("rmsnorm", ProfileSet::Quick, true);
+    let text = std::fs::read(out.path().join(file::WORKLOADS)).unwrap();
+    let durations: WorkloadDurations = serde_json::from_slice(&text).unwrap();
+    assert!(durations.workloads.len() > 1);
+    assert!(durations.workloads.iter().all(|workload| workload.us > 0.0 && !workload.used_fallback_filter));
+}
