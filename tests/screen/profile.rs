@@ -2,8 +2,9 @@
 
 use super::device::RUN;
 use super::states::check_at;
-use super::world::World;
-use lab_core::profile::read;
+use super::world::{KERNEL, World};
+use lab_core::history::details::ComparedProfiles;
+use lab_core::profile::{compare, read};
 use lab_core::run::RunId;
 use lab_protocol::profile::{Origin, Profile};
 use lab_tui::event::Event;
@@ -75,4 +76,58 @@ fn a_profile_of_the_image_says_why_there_are_no_counters() {
     let words = world.words();
     assert!(words.contains("no counters, only the built image: ncu was not found"), "{words}");
     assert!(!words.contains("Speed of light"), "{words}");
+}
+
+/// The recorded profile on lines of the kernel of these tests.
+fn on_lines() -> Profile {
+    let mut profile = recorded();
+    profile.lines.truncate(4);
+    for (line, at) in profile.lines.iter_mut().zip([7, 12, 20, 31]) {
+        (line.file, line.line) = (KERNEL.to_owned(), at);
+    }
+    profile.lines[3].excess_sectors = Some(15_419_392);
+    profile
+}
+
+#[test]
+fn hot_lines_stand_in_the_gutter_and_have_their_machine_code() {
+    let mut world = judged(Some(on_lines()));
+    world.tell("press 2");
+    check_at("hot_lines", &mut world, &SIZES);
+    world.tell("press ]");
+    assert_eq!(world.model.panes.source.line(), Some(7));
+    world.tell("press ]; press ]");
+    assert_eq!(world.model.panes.source.line(), Some(20));
+    world.tell("press [");
+    assert_eq!(world.model.panes.source.line(), Some(12));
+    world.tell("press enter");
+    check_at("hot_line_sass", &mut world, &SIZES);
+    world.tell("press esc");
+    assert!(!world.words().contains("SASS of line"), "{}", world.words());
+}
+
+#[test]
+fn hot_lines_of_other_bytes_are_not_shown() {
+    let mut world = judged(Some(on_lines()));
+    world.tell("press 2");
+    assert!(world.words().contains("4 hot lines"), "{}", world.words());
+    world.tell("press p; save");
+    assert!(!world.words().contains("hot lines"), "{}", world.words());
+}
+
+#[test]
+fn a_comparison_says_what_moved_between_the_profiles() {
+    let (before, mut after) = (recorded(), recorded());
+    after.metrics.get_mut("gpu__time_duration.sum").expect("it is recorded").value /= 2.0;
+    after.metrics.get_mut("lts__t_sector_hit_rate.pct").expect("it is recorded").value -= 10.0;
+    let mut world = World::new().with_history();
+    world.compared_profiles = ComparedProfiles::Moved {
+        moved: compare::moved(&before, &after),
+        caution: Some("other clocks: 1980 and 1755 MHz, so the times differ by that, too".to_owned()),
+    };
+    world.tell("open; press 3; press space; press j space; press =; press z");
+    check_at("profiles_compared", &mut world, &[(80, 50), (120, 50), (200, 60)]);
+    world.compared_profiles = ComparedProfiles::Not("a1b2c3d has no profile".to_owned());
+    world.tell("press esc; press =");
+    assert!(world.words().contains("a1b2c3d has no profile"), "{}", world.words());
 }

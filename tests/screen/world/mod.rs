@@ -108,6 +108,8 @@ pub struct World {
     /// The profile that every run has, and the incumbent's.
     pub profile: Option<lab_protocol::profile::Profile>,
     pub incumbent_profile: Option<lab_protocol::profile::Profile>,
+    /// What comparisons say of the profiles.
+    pub compared_profiles: lab_core::history::details::ComparedProfiles,
     /// What is wrong with the ledger.
     pub problems: Vec<String>,
 }
@@ -158,6 +160,7 @@ impl World {
             keep_needs: (Rules::default(), 1),
             profile: None,
             incumbent_profile: None,
+            compared_profiles: Default::default(),
             problems: Vec::new(),
         }
     }

@@ -58,6 +58,7 @@ impl World {
                     diff,
                     around: around.lines(),
                     common,
+                    profiles: self.compared_profiles.clone(),
                 }))));
             }
             ViewRequest::Source(request) => self.read_source(request),

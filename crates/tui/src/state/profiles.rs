@@ -39,6 +39,8 @@ pub struct Profiles {
     pub failed: Option<String>,
     /// How many were made.
     pub made: u32,
+    /// The profile and the files whose hot lines are in Source.
+    pub placed: Option<(ProfileRequest, Fingerprint)>,
 }
 
 impl Profiles {

@@ -126,6 +126,7 @@ impl Model {
             Action::FocusPrevious => self.panes.step_focus(false),
             Action::Open if self.panes.focus() == Pane::Experiments => return self.open_details(),
             Action::Open if self.panes.focus() == Pane::Graph => self.panes.set_focus(Pane::Commit),
+            Action::Open if self.panes.focus() == Pane::Source && self.open_listing() => {}
             Action::Zoom | Action::Open => self.panes.set_zoom(!self.panes.zoom()),
             Action::Up => return self.scroll(-1),
             Action::Down => return self.scroll(1),

@@ -58,6 +58,7 @@ pub fn update(model: &mut Model, event: Event, now: Now) -> Update {
     effects.splice(0..0, model.save_layout());
     effects.extend(model.load_source());
     effects.extend(model.load_profile());
+    model.place_hot_lines();
     Update { effects, redraw: model.frame.redraw }
 }
 

@@ -2,6 +2,8 @@
 
 use crate::effect::{Effect, Redraw};
 use crate::model::Model;
+use crate::overlay::Overlay;
+use crate::panes::source::HotLines;
 use crate::request::ViewRequest;
 use crate::state::profiles::{ProfileRequest, ProfileView};
 use crate::status::MessageLevel;
@@ -30,6 +32,27 @@ impl Model {
         }
         self.profiles.request = Some(request.clone());
         Some(Effect::View(ViewRequest::Profile(request)))
+    }
+
+    /// Puts the hot lines of the present text into Source. A profile of other bytes has other lines, so it has none there.
+    pub(super) fn place_hot_lines(&mut self) {
+        let present = self.panes.source.source().and_then(|source| source.present.as_ref().ok());
+        let read = self.profiles.view.as_ref().map(|view| view.request.clone());
+        let wanted = read.zip(present.map(|present| present.fingerprint.clone()));
+        if wanted == self.profiles.placed {
+            return;
+        }
+        let profile = wanted.as_ref().and_then(|(_, files)| self.profiles.of(files));
+        self.panes.source.hot =
+            profile.map(|profile| HotLines::of(profile, &self.setup.kernel)).unwrap_or_default();
+        self.profiles.placed = wanted;
+    }
+
+    /// Shows the machine code of the profiled line at the cursor; false where the line was not profiled.
+    pub(super) fn open_listing(&mut self) -> bool {
+        let Some((line, rows)) = self.panes.source.listing() else { return false };
+        self.overlays.push(Overlay::Listing { title: format!("SASS of line {line}"), rows });
+        true
     }
 
     pub(super) fn on_profile(&mut self, view: ProfileView) -> Vec<Effect> {

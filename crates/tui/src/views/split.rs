@@ -24,8 +24,8 @@ pub enum Split {
     ResultsDetails,
     Git,
     Device,
-    /// Device: between the state of the device and the kernel as built, beside the profile.
-    DeviceLeft,
+    /// Device: between the kernel as built and the profile.
+    DeviceBuild,
     /// Loop: between the left and the right column.
     LoopColumns,
     /// Loop: between the two panes of the left column.
