@@ -3,7 +3,6 @@
 use crate::highlight::Highlighted;
 use crate::request::Preferences;
 use crate::source::{SourceVersion, SourceView};
-use crate::state::profiles::ProfileView;
 use crate::theme::Theme;
 use jiff::Timestamp;
 use lab_core::auto::{LoopView, Request};
@@ -118,4 +117,16 @@ pub struct RunLog {
     pub lines: Vec<LogLine>,
     /// With the diagnostics, which no record holds.
     pub report: Arc<Report>,
+}
+
+/// What was read.
+#[derive(Clone, Debug)]
+pub struct ProfileView {
+    pub request: ProfileRequest,
+    /// The files that the runs judged; `None` where the run is gone.
+    pub fingerprint: Option<Fingerprint>,
+    /// The profile with its run. The error says what is wrong with the file.
+    pub profile: Result<Option<(RunId, Profile)>, String>,
+    /// The incumbent's profile, if it has one and is another kernel.
+    pub incumbent: Option<Profile>,
 }

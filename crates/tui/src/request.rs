@@ -6,7 +6,6 @@ use crate::diff::ContextLines;
 use crate::layout::Layout;
 use crate::settings::Settings;
 use crate::source::{SourceRequest, SourceVersion};
-use crate::state::profiles::ProfileRequest;
 use crate::theme::Theme;
 use lab_core::auto::Request;
 use lab_core::message::Message;
@@ -123,4 +122,15 @@ pub struct Modes {
 pub struct Spot {
     pub line: u32,
     pub column: Option<u32>,
+}
+
+/// Which profile to read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProfileRequest {
+    /// A run of the bytes. The profile may belong to another run of the same bytes.
+    pub run: RunId,
+    /// Git blob id of the incumbent's kernel, for the roofline.
+    pub incumbent: Option<String>,
+    /// How many profiles this screen had made.
+    pub made: u32,
 }
