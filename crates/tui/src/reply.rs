@@ -1,9 +1,9 @@
 //! What the workers answer: one enum for each worker. [`crate::request`] holds the requests.
 
 use crate::highlight::Highlighted;
+use crate::profile::ProfileView;
 use crate::request::Preferences;
 use crate::source::{SourceVersion, SourceView};
-use crate::state::profiles::ProfileView;
 use crate::theme::Theme;
 use jiff::Timestamp;
 use lab_core::auto::{LoopView, Request};

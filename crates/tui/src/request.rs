@@ -4,9 +4,9 @@
 use crate::chart::SymbolSet;
 use crate::diff::ContextLines;
 use crate::layout::Layout;
+use crate::profile::ProfileRequest;
 use crate::settings::Settings;
 use crate::source::{SourceRequest, SourceVersion};
-use crate::state::profiles::ProfileRequest;
 use crate::theme::Theme;
 use lab_core::auto::Request;
 use lab_core::message::Message;
