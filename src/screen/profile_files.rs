@@ -5,8 +5,7 @@ use lab_core::project::Project;
 use lab_core::run::RunId;
 use lab_core::store::RunIndex;
 use lab_protocol::profile::Profile;
-use lab_tui::reply::ProfileView;
-use lab_tui::request::ProfileRequest;
+use lab_tui::profile::{ProfileRequest, ProfileView};
 
 /// The newest profile of the bytes that the run judged, and the newest one of the incumbent.
 pub fn load(project: &Project, index: &mut RunIndex, request: ProfileRequest) -> ProfileView {

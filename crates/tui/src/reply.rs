@@ -1,6 +1,7 @@
 //! What the workers answer: one enum for each worker. [`crate::request`] holds the requests.
 
 use crate::highlight::Highlighted;
+use crate::profile::ProfileView;
 use crate::request::Preferences;
 use crate::source::{SourceVersion, SourceView};
 use crate::theme::Theme;
@@ -117,16 +118,4 @@ pub struct RunLog {
     pub lines: Vec<LogLine>,
     /// With the diagnostics, which no record holds.
     pub report: Arc<Report>,
-}
-
-/// What was read.
-#[derive(Clone, Debug)]
-pub struct ProfileView {
-    pub request: ProfileRequest,
-    /// The files that the runs judged; `None` where the run is gone.
-    pub fingerprint: Option<Fingerprint>,
-    /// The profile with its run. The error says what is wrong with the file.
-    pub profile: Result<Option<(RunId, Profile)>, String>,
-    /// The incumbent's profile, if it has one and is another kernel.
-    pub incumbent: Option<Profile>,
 }

@@ -4,6 +4,7 @@
 use crate::chart::SymbolSet;
 use crate::diff::ContextLines;
 use crate::layout::Layout;
+use crate::profile::ProfileRequest;
 use crate::settings::Settings;
 use crate::source::{SourceRequest, SourceVersion};
 use crate::theme::Theme;
@@ -122,15 +123,4 @@ pub struct Modes {
 pub struct Spot {
     pub line: u32,
     pub column: Option<u32>,
-}
-
-/// Which profile to read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProfileRequest {
-    /// A run of the bytes. The profile may belong to another run of the same bytes.
-    pub run: RunId,
-    /// Git blob id of the incumbent's kernel, for the roofline.
-    pub incumbent: Option<String>,
-    /// How many profiles this screen had made.
-    pub made: u32,
 }

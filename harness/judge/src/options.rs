@@ -9,6 +9,7 @@ use lab_protocol::Language;
 use lab_protocol::Target;
 use lab_protocol::Tool;
 use lab_protocol::When;
+use lab_protocol::profile::ProfileSet;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 

@@ -14,10 +14,10 @@ use lab_core::run::{Fingerprint, RunId};
 use lab_core::text::sanitise::LogLine;
 use lab_tui::diff::Diff;
 use lab_tui::event::Event;
+use lab_tui::profile::ProfileView;
 use lab_tui::reply::{GraphPage, ViewReply};
 use lab_tui::request::ViewRequest;
 use lab_tui::source::{Base, Baseline, PresentText, SourceRequest, SourceText, SourceView};
-use lab_tui::state::profiles::ProfileView;
 use std::sync::Arc;
 
 impl World {

@@ -1,8 +1,7 @@
 //! The profile that is shown, and the one that is being made.
 
 use super::Now;
-use crate::reply::ProfileView;
-use crate::request::ProfileRequest;
+use crate::profile::{ProfileRequest, ProfileView};
 use lab_core::run::{Fingerprint, RunId};
 use lab_protocol::profile::Profile;
 

@@ -53,12 +53,14 @@ fn chart(own: &Roofline, other: Option<&Roofline>, columns: usize, theme: &Theme
     let column = |intensity: f64| place((intensity.log10() - left) / (right - left), columns);
     let row = |rate: f64| ROWS - 1 - place((rate.log10() - bottom) / (top - bottom), ROWS);
     let mut cells = vec![vec![' '; columns]; ROWS];
-    let limits = (0..columns).map(|at| {
+    let limit_at = |at: usize| {
         let intensity = 10_f64.powf(left + (right - left) * (at as f64 + 0.5) / columns as f64);
         own.peak.min(intensity * own.bandwidth)
-    });
-    for (at, limit) in limits.enumerate().filter(|(_, limit)| limit.log10() >= bottom) {
-        cells[row(limit)][at] = '·';
+    };
+    for (at, limit) in (0..columns).map(limit_at).enumerate() {
+        if limit.log10() >= bottom {
+            cells[row(limit)][at] = '·';
+        }
     }
     // This kernel last: where both are in one cell it is the one to see.
     for (roof, sign) in points().collect::<Vec<_>>().into_iter().rev() {
