@@ -9,6 +9,7 @@ mod session;
 use jiff::tz::TimeZone;
 use lab_core::auto::LoopView;
 use lab_core::config::{AutoConfig, Goal};
+use lab_core::history::details::ComparedProfiles;
 use lab_core::inputs::Inputs;
 use lab_core::repo::LogEntry;
 use lab_core::rules::Rules;
@@ -109,7 +110,7 @@ pub struct World {
     pub profile: Option<lab_protocol::profile::Profile>,
     pub incumbent_profile: Option<lab_protocol::profile::Profile>,
     /// What comparisons say of the profiles.
-    pub compared_profiles: lab_core::history::details::ComparedProfiles,
+    pub compared_profiles: ComparedProfiles,
     /// What is wrong with the ledger.
     pub problems: Vec<String>,
 }
@@ -160,7 +161,7 @@ impl World {
             keep_needs: (Rules::default(), 1),
             profile: None,
             incumbent_profile: None,
-            compared_profiles: Default::default(),
+            compared_profiles: ComparedProfiles::default(),
             problems: Vec::new(),
         }
     }
