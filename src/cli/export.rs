@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use facts::Facts;
 use files::Files;
+use lab_core::disk::space;
 use lab_core::project::Project;
 use lab_core::project::python::{self, Interpreter, NamedBy};
 use lab_core::repo::Repo;
@@ -233,8 +234,9 @@ fn refuse_inputs(output: &Path, project: &Project) -> Result<()> {
 /// Writes the export in one step. Without `replaces`, a file that appeared meanwhile stays.
 fn write(output: &Path, text: &str, replaces: bool) -> Result<()> {
     let cannot = || format!("cannot write {}", output.display());
+    let explained = |error| space::explain(error, "nothing was exported; --output FILE names another place");
     if replaces {
-        return atomic_file::replace(output, text.as_bytes()).with_context(cannot);
+        return atomic_file::replace(output, text.as_bytes()).with_context(cannot).map_err(explained);
     }
     let mut file = match OpenOptions::new().write(true).create_new(true).open(output) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
@@ -243,7 +245,7 @@ fn write(output: &Path, text: &str, replaces: bool) -> Result<()> {
                 output.display()
             )
         }
-        opened => opened.with_context(cannot)?,
+        opened => opened.with_context(cannot).map_err(explained)?,
     };
-    file.write_all(text.as_bytes()).with_context(cannot)
+    file.write_all(text.as_bytes()).with_context(cannot).map_err(explained)
 }

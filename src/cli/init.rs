@@ -6,6 +6,7 @@ use super::{JsonArg, answer, here, say};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use lab_core::config::{Config, FILE, Harness};
+use lab_core::disk::space;
 use lab_core::project::kernel_file::{self, FolderKernel, NAMES, sources_in};
 use lab_core::project::kernels::KernelList;
 use lab_core::project::{self, trust};
@@ -67,7 +68,8 @@ pub fn main(options: &InitArgs) -> Result<ExitCode> {
     Config::parse(&text, FILE)?;
     fs::File::create_new(&file)
         .and_then(|mut new| new.write_all(text.as_bytes()))
-        .with_context(|| format!("cannot write {}", file.display()))?;
+        .with_context(|| format!("cannot write {}", file.display()))
+        .map_err(|error| space::explain(error, "no lab.toml was written"))?;
     if found.harness.is_some() {
         trust::grant_written(&folder, &text)?;
     }

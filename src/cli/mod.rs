@@ -203,6 +203,7 @@ fn command(cli: Cli) -> ExitCode {
             here().and_then(|from| screen::screen(&from, cli.kernel.kernel.as_deref(), cli.appearance.into()))
         }
         // These report errors themselves, with the exit codes of the protocol.
+        Some(Command::Run(options)) if options.ncu => return run_ncu::main(&options.run),
         Some(Command::Run(options)) => return run::main(&options),
         Some(Command::Check(options)) => return check::main(&options),
         Some(Command::Profile(options)) => return profile::main(&options),

@@ -5,6 +5,7 @@ use super::{JsonArg, KernelArg, answer, code, failed, open, say, say_batch};
 use crate::confinement;
 use anyhow::{Context, Result};
 use clap::Args;
+use lab_core::profile::digest::digest;
 use lab_core::project::Project;
 use lab_core::runner::execute::NotRun;
 use lab_core::runner::process::Control;
@@ -88,9 +89,13 @@ fn report(project: &Project, profiled: &Profiled, options: &ProfileArgs) -> Resu
     }
     let profile: Profile = read(project, profiled)?;
     if options.json.json {
-        return Ok(answer(Exit::Passed, ProfileAnswer { run, path, profile }));
+        let digest = digest(&profile);
+        return Ok(answer(Exit::Passed, ProfileAnswer { run, path, digest, profile }));
     }
     say("");
+    for line in digest(&profile) {
+        say(&line);
+    }
     say(&format!("profile of run {run}: {path}"));
     Ok(code(Exit::Passed))
 }
@@ -113,6 +118,8 @@ struct ProfileAnswer {
     run: u64,
     /// profile.json.
     path: String,
+    /// The digest's lines.
+    digest: Vec<String>,
     profile: Profile,
 }
 

@@ -6,7 +6,6 @@ use super::json::Resumed;
 use super::json::decision::{DecisionReport, LastDecision};
 use super::json::run::RunReport;
 use super::peer_lines;
-use super::run_ncu;
 use super::{JsonArg, KernelArg, answer, code, complain, failed, open, say, say_batch};
 use crate::confinement;
 use clap::Args;
@@ -37,12 +36,12 @@ use std::sync::Arc;
 #[derive(Args, Debug)]
 pub struct RunArgs {
     #[command(flatten)]
-    kernel: KernelArg,
+    pub kernel: KernelArg,
     #[command(flatten)]
     json: JsonArg,
     /// auto, cpu, cuda, cuda:1; overrides lab.toml
     #[arg(long)]
-    device: Option<Target>,
+    pub device: Option<Target>,
     /// Keep if correct and faster, discard if slower, the same or wrong, else leave undecided
     #[arg(long, requires = "message")]
     decide: bool,
@@ -57,13 +56,13 @@ pub struct RunArgs {
 #[derive(Args, Debug)]
 pub struct RunOnceArgs {
     #[command(flatten)]
-    run: RunArgs,
+    pub run: RunArgs,
     /// Do not judge a kernel again that was judged before, comments and blanks aside: tell that verdict
     #[arg(long, conflicts_with = "decide")]
     unless_known: bool,
     /// After a verdict, profile the kernel and print what ncu itself says, and nothing else, on stdout
     #[arg(long, conflicts_with_all = ["decide", "unless_known", "json"])]
-    ncu: bool,
+    pub ncu: bool,
 }
 
 #[derive(Args, Debug)]
@@ -85,9 +84,6 @@ pub fn supervise(options: &SuperviseArgs) -> ExitCode {
 }
 
 pub fn main(options: &RunOnceArgs) -> ExitCode {
-    if options.ncu {
-        return run_ncu::main(options.run.kernel.kernel.as_deref(), options.run.device);
-    }
     let known = if options.unless_known { tell_known(&options.run) } else { None };
     known.unwrap_or_else(|| judged(&options.run, Reason::Command.into(), |_| None))
 }

@@ -2,7 +2,7 @@
 
 use super::interrupt::end_on_signals;
 use super::profile;
-use super::run::verdict_line;
+use super::run::{RunArgs, verdict_line};
 use super::{code, complain, failed, open, say};
 use crate::confinement;
 use lab_core::project::Project;
@@ -15,13 +15,13 @@ use lab_core::runner::spec::RunSpec;
 use lab_core::store::RunIndex;
 use lab_protocol::profile::ProfileSet;
 use lab_protocol::{Exit, Target};
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 /// Judges the kernel with the verdict on stderr, then prints ncu's text of a full profile. The exit code is that of the verdict.
-pub fn main(kernel: Option<&Path>, device: Option<Target>) -> ExitCode {
-    let project = match open(kernel) {
+pub fn main(options: &RunArgs) -> ExitCode {
+    let device = options.device;
+    let project = match open(options.kernel.kernel.as_deref()) {
         Ok(project) => project,
         Err(error) => return failed(&format!("{error:#}"), Exit::Usage),
     };

@@ -2,6 +2,7 @@
 
 use crate::confinement;
 use crate::screen::highlighter::HighlightWorker;
+use crate::screen::profiler::Profiler;
 use crate::screen::repository_worker::{Opening, RepositoryWorker};
 use crate::screen::settings_worker::{SettingsWorker, UserFiles};
 use crate::screen::telemetry_monitor::TelemetryMonitor;
@@ -21,6 +22,7 @@ use std::sync::mpsc::Sender;
 /// Owns the threads. Dropping it ends the run in progress and waits for a decision in progress.
 pub struct Executor {
     runner: Runner,
+    profiler: Profiler,
     repository: RepositoryWorker,
     views: ViewLoader,
     telemetry: TelemetryMonitor,
@@ -49,19 +51,23 @@ impl Executor {
         })?;
         let telemetry = TelemetryMonitor::start(events.clone())?;
         let settings = SettingsWorker::start(files, events.clone())?;
-        Ok(Executor { runner, repository, views, telemetry, settings, highlighter })
+        let profiler = Profiler::new(Arc::clone(project), events.clone());
+        Ok(Executor { runner, profiler, repository, views, telemetry, settings, highlighter })
     }
 
     /// Uses this project from now on, because lab.toml changed.
     pub fn adopt(&self, project: &Arc<Project>) {
         self.runner.set_project(Arc::clone(project));
         self.views.adopt(project);
+        self.profiler.adopt(project);
     }
 
     /// Carries out an effect. Effects on the terminal are returned: the main loop owns it.
     pub fn carry_out(&self, effect: Effect) -> Option<Effect> {
         match effect {
             Effect::StartRun(reason, inputs) => self.runner.start(RunSpec { inputs, ..RunSpec::new(reason) }),
+            Effect::StartProfile => self.profiler.start(),
+            Effect::StopProfile => self.profiler.stop(),
             Effect::KillRun => self.runner.kill(),
             Effect::Repository(request) => self.repository.ask(request),
             Effect::StopKeep => self.repository.stop_keep(),

@@ -8,6 +8,8 @@ pub mod highlighter;
 pub mod inbox;
 pub mod input;
 pub mod layout_file;
+pub mod profile_files;
+pub mod profiler;
 pub mod repository_worker;
 pub mod settings_files;
 pub mod settings_worker;

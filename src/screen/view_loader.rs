@@ -2,7 +2,7 @@
 //! the graph, the kernel). It runs beside the repository worker, so a view does not wait for a keep. Of several waiting
 //! requests of one kind only the latest is answered.
 
-use crate::screen::source_files;
+use crate::screen::{profile_files, source_files};
 use lab_core::auto::LoopView;
 use lab_core::history::details;
 use lab_core::project::Project;
@@ -84,7 +84,7 @@ fn next(inbox: &Receiver<ViewRequest>, waiting: &mut Vec<ViewRequest>) -> Option
 struct Known {
     /// The walk through the graph, as far as it has been read.
     walk: Option<Graph>,
-    /// The index of the runs of this project, for the loop.
+    /// The index of the runs of this project, for the loop and for profiles.
     index: Option<(Arc<Project>, RunIndex)>,
 }
 
@@ -112,6 +112,9 @@ fn answer(project: &Arc<Project>, request: ViewRequest, known: &mut Known) -> Vi
         ViewRequest::Loop(around) => {
             let read = LoopView::read(project, known.index(project), around.lines());
             ViewReply::Loop(Box::new(read.map_err(in_words)))
+        }
+        ViewRequest::Profile(asked) => {
+            ViewReply::Profile(Box::new(profile_files::load(project, known.index(project), asked)))
         }
         ViewRequest::Commit(id, around) => {
             let details = Repo::open(project);

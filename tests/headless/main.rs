@@ -50,6 +50,8 @@ mod processes;
 mod profile;
 mod python;
 mod python_kernels;
+mod python_setup;
+mod rights;
 mod rules;
 mod runner;
 mod sandbox;

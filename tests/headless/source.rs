@@ -50,7 +50,8 @@ fn the_kernel_is_read_with_what_it_is_compared_with() {
     let source = look(&lab, experiment(&commit));
     assert_eq!(source.base.unwrap().name, format!("experiment {commit}"));
     assert_eq!(source.diff.tally(), "+1 −2");
-    assert!(look(&lab, experiment("0123456")).base.unwrap_err().contains("there is no commit"));
+    let missing = look(&lab, experiment("0123456")).base.unwrap_err();
+    assert!(missing.contains("0123456") && missing.contains("lab fetch"), "{missing}");
 }
 
 #[test]

@@ -2,24 +2,7 @@
 
 use crate::lab::Lab;
 
-const TENSORS: &str = r#"entry = "twice"
-dims = ["n"]
-[[tensor]]
-name = "x"
-role = "in"
-type = "f32"
-shape = ["n"]
-values = { normal = {} }
-planted = true
-[[tensor]]
-name = "y"
-role = "out"
-type = "f32"
-shape = ["n"]
-[tolerance.f32]
-[objective]
-samples = "n"
-"#;
+const TENSORS: &str = include_str!("../../harness/judge/tests/one_to_one.toml");
 
 pub const KERNEL: &str = r#"#include "lab.h"
 extern "C" __global__ void twice(const float* x, float* y, int n) { y[threadIdx.x] = 2.0f * x[threadIdx.x]; }
@@ -28,7 +11,9 @@ LAB_LAUNCH(twice) { launch.block[0] = dims.n; }
 
 /// The text of problem.toml with these workloads.
 pub fn problem(workloads: &str) -> String {
-    TENSORS.to_owned() + workloads
+    let values = "values = { normal = {} }\n";
+    let tensors = TENSORS.replace(values, &format!("{values}planted = true\n"));
+    format!("entry = \"twice\"\ndims = [\"n\"]\n{tensors}[objective]\nsamples = \"n\"\n{workloads}")
 }
 
 /// A repository with this problem.toml, and others of `files`, committed. Its kernel is right.

@@ -93,6 +93,7 @@ const STORIES: &[Story] = &[
     then(Judged, ("", "━ Experiments"), "restore", Text("Restore?"), "n"),
     story(Judged, "describe", Text("╭ Describe "), CTRL_C),
     then(Judged, ("1", "▸1 Bench"), "auto-decide", Text("auto on"), "a"),
+    story(Judged, "profile", Text("profile: needs the built-in harness"), ""),
     story(Judged, "check", Text("check: needs the built-in harness"), ""),
     story(Judged, "mouse", Text("the mouse is on"), ""),
     story(Judged, "reload-config", Text("config.toml has not changed"), ""),

@@ -16,8 +16,22 @@ pub const RUN: &str = "say stage: build | device: NVIDIA H200 | device_uuid: GPU
 
 /// One reading a second, the clock coming up as the run begins.
 pub fn readings(world: &mut World, count: u32) {
-    let own = Process { pid: 4711, name: "lab".into(), own: true, busy: Some(83), memory: Some(1 << 30) };
-    let other = Process { pid: 815, name: "train.py".into(), own: false, busy: Some(12), memory: None };
+    let own = Process {
+        pid: 4711,
+        name: "lab".into(),
+        own: true,
+        is_lab: true,
+        busy: Some(83),
+        memory: Some(1 << 30),
+    };
+    let other = Process {
+        pid: 815,
+        name: "train.py".into(),
+        own: false,
+        is_lab: false,
+        busy: Some(12),
+        memory: None,
+    };
     for second in 0..count {
         world.tell("wait 1000");
         let reading = Reading {

@@ -18,6 +18,7 @@ mod keep_or_discard;
 mod looks;
 mod loops;
 mod peers;
+mod profile;
 mod random;
 mod results;
 mod rows;

@@ -17,6 +17,7 @@ pub mod ledger;
 pub mod message;
 pub mod new_peer;
 pub mod objective;
+pub mod profile;
 pub mod project;
 pub mod repo;
 pub mod rules;

@@ -3,6 +3,7 @@
 //! A problem with reference.py gets a peer.py with the function of the reference. A problem with reference.cu gets that file as a
 //! peer: its formula cannot be told in Python.
 
+use crate::disk::space;
 use crate::inputs;
 use crate::project::Project;
 use anyhow::{Context, Result, bail, ensure};
@@ -101,7 +102,8 @@ fn read(project: &Project, path: &Path) -> Result<Option<String>> {
 
 fn replace(project: &Project, path: &Path, text: &str) -> Result<()> {
     let written = project.files().replace(path, text.as_bytes());
-    written.with_context(|| format!("cannot write {}", path.display()))
+    let written = written.with_context(|| format!("cannot write {}", path.display()));
+    written.map_err(|error| space::explain(error, "no peer was added"))
 }
 
 /// The name of a reference.py's function as a `[[peer]]` table has it: the problem's entry, with `{T}` if there is a function for each

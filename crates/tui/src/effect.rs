@@ -15,6 +15,10 @@ pub enum Effect {
     StartRun(Reason, Option<Arc<Inputs>>),
     /// End the run in progress.
     KillRun,
+    /// Profile the present bytes. [`crate::event::Event::Profiled`] tells how it ended.
+    StartProfile,
+    /// End the profile in progress.
+    StopProfile,
     /// End the held-out check before a keep; nothing is kept.
     StopKeep,
     /// Read the repository and the kernel again.

@@ -2,6 +2,7 @@
 
 use crate::geometry::FrameGeometry;
 use crate::reply::{DeviceReading, HighlightReply, RepositoryReply, SettingsReply, ViewReply};
+use lab_core::run::RunId;
 use lab_core::runner::RunEvent;
 use lab_core::watch::WatchEvent;
 use ratatui::crossterm::event::{KeyEvent, MouseEvent};
@@ -16,6 +17,8 @@ pub enum Event {
     Drawn(Box<FrameGeometry>),
     Watch(WatchEvent),
     Run(RunEvent),
+    /// A profile was made for this run, or why it was not.
+    Profiled(Result<RunId, String>),
     Repository(RepositoryReply),
     View(ViewReply),
     Settings(SettingsReply),

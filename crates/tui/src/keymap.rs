@@ -111,6 +111,7 @@ actions! {
     Screen Rerun "rerun" "Judge the present bytes again" ["r"] "rerun";
     Screen Measure "measure" "Measure the present bytes longer, on more workloads and beside the peers, as `lab measure` does" ["m"] "";
     Screen Check "check" "Check the present bytes for invalid memory accesses and races, as `lab check` does; during a run: once the run has ended" ["s"] "";
+    Screen Profile "profile" "Profile the present bytes once, as `lab profile --set full` does; the view Device shows the result" ["P"] "";
     Screen Stop "stop" "Stop the run in progress; it leaves no verdict" ["x"] "stop";
     Screen Edit "edit" "Open the kernel in your editor, at the cursor of Source or at the first error" ["e"] "edit";
     Screen Bench "show-bench" "Show the view Bench: correctness, throughput, git log, run.log" ["1"] "";
@@ -123,7 +124,7 @@ actions! {
     Screen FocusNext "next-pane" "Focus the next pane" ["tab", "l", "right"] "focus";
     Screen FocusPrevious "previous-pane" "Focus the previous pane" ["shift-tab", "h", "left"] "";
     Screen Zoom "zoom" "Show the focused pane alone, or all panes again" ["z"] "zoom";
-    Screen Open "open" "Open the selected row; if nothing is selected, zoom" ["enter"] "";
+    Screen Open "open" "Open the selected row, or the machine code of a profiled line; if nothing is selected, zoom" ["enter"] "";
     Screen Up "up" "Scroll up, or select the row above" ["k", "up"] "";
     Screen Down "down" "Scroll down, or select the row below" ["j", "down"] "";
     Screen HalfUp "half-page-up" "Scroll half a page up" ["ctrl-u", "pageup"] "";
@@ -162,8 +163,8 @@ actions! {
     In(Bench) ReverseWorkloads "reverse-workloads" "Reverse the order of the workloads" ["O"] "";
     In(Source) TurnSource "diff" "Show the whole file, or its changes in one column, or both sides next to each other" ["v"] "diff";
     In(Source) SwitchBase "base" "Compare with the selected experiment, or with the incumbent again" ["b"] "base";
-    In(Source) NextMark "next-mark" "Go to the next compiler message; in a diff, or without messages, to the next change" ["]"] "next";
-    In(Source) PreviousMark "previous-mark" "Go to the previous compiler message or change" ["["] "";
+    In(Source) NextMark "next-mark" "Go to the next compiler message or hot line of the profile; in a diff, or without either, to the next change" ["]"] "next";
+    In(Source) PreviousMark "previous-mark" "Go to the previous compiler message, hot line or change" ["["] "";
     In(Source) NextEdit "next-edit" "Go to the next change" ["}"] "";
     In(Source) PreviousEdit "previous-edit" "Go to the previous change" ["{"] "";
     In(Results) SortNext "sort-by-next" "Sort by the next column; with the focus in Workloads, sort those" ["o"] "sort";

@@ -59,6 +59,7 @@ pub mod model;
 pub mod overlay;
 pub mod palette;
 pub mod panes;
+pub mod profile;
 pub mod reply;
 pub mod request;
 pub mod search_highlight;

@@ -110,6 +110,11 @@ pub enum Overlay {
         title: &'static str,
         text: String,
     },
+    /// The machine code of a profiled line.
+    Listing {
+        title: String,
+        rows: Vec<String>,
+    },
     /// Asks whether a harness command may run, or kernels without a sandbox.
     Trust {
         request: Box<TrustRequest>,

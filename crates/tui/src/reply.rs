@@ -1,6 +1,7 @@
 //! What the workers answer: one enum for each worker. [`crate::request`] holds the requests.
 
 use crate::highlight::Highlighted;
+use crate::profile::ProfileView;
 use crate::request::Preferences;
 use crate::source::{SourceVersion, SourceView};
 use crate::theme::Theme;
@@ -51,6 +52,7 @@ pub enum ViewReply {
     Source(Box<SourceView>),
     Graph(Result<GraphPage, String>),
     Loop(Box<Result<LoopView, String>>),
+    Profile(Box<ProfileView>),
     /// The details of the commit with this full id.
     Commit(String, Box<Result<CommitDetails, String>>),
 }

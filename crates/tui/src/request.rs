@@ -4,6 +4,7 @@
 use crate::chart::SymbolSet;
 use crate::diff::ContextLines;
 use crate::layout::Layout;
+use crate::profile::ProfileRequest;
 use crate::settings::Settings;
 use crate::source::{SourceRequest, SourceVersion};
 use crate::theme::Theme;
@@ -68,6 +69,8 @@ pub enum ViewRequest {
     MoreGraph,
     /// The loop of `lab auto`, with these lines around the changes of its edit.
     Loop(ContextLines),
+    /// The profile of an experiment or of the present kernel.
+    Profile(ProfileRequest),
     /// The details of a commit, by its full id.
     Commit(String, ContextLines),
 }

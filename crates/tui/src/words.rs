@@ -120,6 +120,20 @@ pub const WORDS: &[Word] = &[
     word(&["foreign_processes", "strangers"], "other processes that used the GPU during the measurement"),
     word(&["spilled", "spills", "spill_bytes"], "registers that the compiler put into memory, which is slow"),
     word(&["occupancy"], "threads that fit on a multiprocessor at once, in percent of the most possible"),
+    word(
+        &["Speed of light"],
+        "how near each part of the GPU came to the most that it can sustain, in percent",
+    ),
+    word(
+        &["Roofline", "roofline"],
+        "operations for each byte of DRAM, below the lower of two limits: arithmetic and DRAM",
+    ),
+    word(&["hot lines", "hot line"], "lines with at least 2 % of the samples, or with excess sectors"),
+    word(&["samples"], "how often the profiler found a warp at a line or an instruction"),
+    word(&["excess sectors"], "32-byte pieces of memory that moved beyond what the addresses need"),
+    word(&["long_scoreboard"], "a warp waits for data from L1, L2 or DRAM"),
+    word(&["short_scoreboard"], "a warp waits for data from shared memory and the like"),
+    word(&["not_selected"], "a warp is ready, and another one issues"),
     word(&["standby"], "a judge process that was started before it is needed"),
     word(&["trailers"], "lines Key: value below a commit message"),
 ];

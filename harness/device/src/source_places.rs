@@ -18,14 +18,19 @@ pub fn line_of_kernel(source: &str, kernel: &str) -> Option<u32> {
 
 /// The line, from 1, of `LAB_LAUNCH(entry)` or `LAB_LAUNCHES(entry)`; `None` if neither is written out.
 pub fn line_of_launch_statement(source: &str, entry: &str) -> Option<u32> {
+    launch_statements(source).into_iter().find_map(|(of, line)| (of == entry).then_some(line))
+}
+
+/// The entry and the line, from 1, of each `LAB_LAUNCH(entry)` and `LAB_LAUNCHES(entry)` that is written out.
+pub fn launch_statements(source: &str) -> Vec<(&str, u32)> {
     let tokens = lex(source);
-    let is_of = |window: &&[Token]| {
+    let is_statement = |window: &&[Token]| {
         matches!(window[0].text(source), "LAB_LAUNCH" | "LAB_LAUNCHES")
             && window[1].is(b'(')
-            && window[2].text(source) == entry
             && window[3].is(b')')
     };
-    Some(line_of(source, tokens.windows(4).find(is_of)?[0].start))
+    let found = tokens.windows(4).filter(is_statement);
+    found.map(|window| (window[2].text(source), line_of(source, window[0].start))).collect()
 }
 
 fn ends_declaration(token: &Token) -> bool {
@@ -57,6 +62,7 @@ LAB_LAUNCHES(list) {}
         assert_eq!(line_of_kernel(SOURCE, "twice"), Some(6));
         assert_eq!(line_of_launch_statement(SOURCE, "twice"), Some(9));
         assert_eq!(line_of_launch_statement(SOURCE, "list"), Some(10));
+        assert_eq!(launch_statements(SOURCE), [("twice", 9), ("list", 10)]);
     }
 
     #[test]

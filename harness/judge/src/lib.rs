@@ -40,4 +40,4 @@ pub mod telemetry;
 mod testing;
 pub mod worker;
 
-pub use options::JudgeOptions;
+pub use options::{JudgeOptions, ProfileRequest};

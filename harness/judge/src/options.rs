@@ -2,7 +2,6 @@
 
 use crate::measure::plan::{Plan, Trials};
 use crate::process::child::Program;
-use crate::profile::ProfileRequest;
 use crate::worker::Interpreter;
 use lab_device::Sanitizer;
 use lab_protocol::CompileOptions;
@@ -10,6 +9,7 @@ use lab_protocol::Language;
 use lab_protocol::Target;
 use lab_protocol::Tool;
 use lab_protocol::When;
+use lab_protocol::profile::ProfileSet;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
@@ -215,6 +215,27 @@ impl JudgeOptions {
 fn only_kernel(folder: &Path) -> PathBuf {
     let [cuda, python] = [Language::Cuda, Language::Python].map(|of| folder.join(of.kernel_name()));
     if python.exists() && !cuda.exists() { python } else { cuda }
+}
+
+/// What to profile, and where the result goes.
+#[derive(Clone, Debug)]
+pub struct ProfileRequest {
+    /// The counters.
+    pub set: ProfileSet,
+    /// The workload, by the problem's own words or by its number from 1; `None` is the largest timed one.
+    pub workload: Option<String>,
+    /// Every timed workload, of which only the duration is read.
+    pub all_workloads: bool,
+    /// The folder for profile.json, which exists.
+    pub out: PathBuf,
+    /// Also writes ncu's report into that folder.
+    pub keeps_report: bool,
+    /// Also writes ncu's own text into that folder.
+    pub writes_text: bool,
+    /// The ncu to use, on any device; `None` searches for one where the device is a GPU.
+    pub ncu: Option<PathBuf>,
+    /// How long ncu may take for its launch.
+    pub limit: Duration,
 }
 
 #[cfg(test)]

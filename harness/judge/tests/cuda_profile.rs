@@ -6,7 +6,8 @@
 mod support;
 
 use lab_judge::JudgeOptions;
-use lab_judge::profile::{LIMIT, ProfileRequest, file};
+use lab_judge::ProfileRequest;
+use lab_judge::profile::{LIMIT, file};
 use lab_protocol::profile::{Origin, Profile, ProfileSet, WorkloadDurations};
 use lab_protocol::{Exit, Target};
 use std::path::{Path, PathBuf};

@@ -103,29 +103,11 @@ fn an_incumbent_that_fails_gives_a_caveat_and_the_candidate_is_measured() {
 }
 
 /// Two workloads: in the second one the candidate waits, in the first one the incumbent does.
-const TWO_WORKLOADS: &str = r#"
-entry = "twice"
-dims = ["n"]
-[[tensor]]
-name = "x"
-role = "in"
-type = "f32"
-shape = ["n"]
-values = { normal = {} }
-[[tensor]]
-name = "y"
-role = "out"
-type = "f32"
-shape = ["n"]
-[tolerance.f32]
-[objective]
-measure = "time"
-aggregate = "arithmetic"
-[[workload]]
-dims = { n = 1000 }
-[[workload]]
-dims = { n = 100000 }
-"#;
+const TWO_WORKLOADS: &str = concat!(
+    "entry = \"twice\"\ndims = [\"n\"]\n",
+    include_str!("one_to_one.toml"),
+    "[objective]\nmeasure = \"time\"\naggregate = \"arithmetic\"\n[[workload]]\ndims = { n = 1000 }\n[[workload]]\ndims = { n = 100000 }\n"
+);
 
 /// Waits for some microseconds where `waits` is true of `n`.
 fn twice(waits: &str) -> String {

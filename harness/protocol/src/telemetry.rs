@@ -88,7 +88,7 @@ pub struct Process {
     pub name: String,
     /// The process belongs to this lab's own run.
     pub own: bool,
-    /// The process runs this very program. It launches only with the device's lock.
+    /// The process runs this very program, or is a Python worker of it. It launches only with the device's lock.
     pub is_lab: bool,
     /// The largest share of the multiprocessors' time, in percent, that the process used since the readings began;
     /// `None` if the device does not tell.

@@ -6,6 +6,7 @@ use super::work::{AS_TOOLS, follow};
 use crate::cli::profile::read;
 use crate::confinement;
 use anyhow::Result;
+use lab_core::profile::digest::digest;
 use lab_core::project::Project;
 use lab_core::runner::execute::NotRun;
 use lab_core::runner::profiling::{self, ProfileSpec, Profiled};
@@ -88,6 +89,7 @@ fn counters(project: &Project, profiled: &Profiled) -> Result<Answer> {
         .collect();
     let image = &profile.image;
     Ok(Answer::new(&summary, next, json!({ "run": run, "path": shown(profiled) }))
+        .with("digest", digest(&profile))
         .with("workload", &profile.workload)
         .with("launch", profile.launch)
         .with("metrics", metrics)

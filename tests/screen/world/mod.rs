@@ -9,6 +9,7 @@ mod session;
 use jiff::tz::TimeZone;
 use lab_core::auto::LoopView;
 use lab_core::config::{AutoConfig, Goal};
+use lab_core::history::details::ComparedProfiles;
 use lab_core::inputs::Inputs;
 use lab_core::repo::LogEntry;
 use lab_core::rules::Rules;
@@ -105,6 +106,11 @@ pub struct World {
     pub unreadable: Option<String>,
     /// How the rules on disk compare with HEAD's, and the sealed runs that a keep has to pass.
     pub keep_needs: (Rules, u32),
+    /// The profile that every run has, and the incumbent's.
+    pub profile: Option<lab_protocol::profile::Profile>,
+    pub incumbent_profile: Option<lab_protocol::profile::Profile>,
+    /// What comparisons say of the profiles.
+    pub compared_profiles: ComparedProfiles,
     /// What is wrong with the ledger.
     pub problems: Vec<String>,
 }
@@ -153,6 +159,9 @@ impl World {
             loops: Ok(no_loop()),
             unreadable: None,
             keep_needs: (Rules::default(), 1),
+            profile: None,
+            incumbent_profile: None,
+            compared_profiles: ComparedProfiles::default(),
             problems: Vec::new(),
         }
     }

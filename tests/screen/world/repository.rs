@@ -14,6 +14,7 @@ use lab_core::run::{Fingerprint, RunId};
 use lab_core::text::sanitise::LogLine;
 use lab_tui::diff::Diff;
 use lab_tui::event::Event;
+use lab_tui::profile::ProfileView;
 use lab_tui::reply::{GraphPage, ViewReply};
 use lab_tui::request::ViewRequest;
 use lab_tui::source::{Base, Baseline, PresentText, SourceRequest, SourceText, SourceView};
@@ -57,6 +58,7 @@ impl World {
                     diff,
                     around: around.lines(),
                     common,
+                    profiles: self.compared_profiles.clone(),
                 }))));
             }
             ViewRequest::Source(request) => self.read_source(request),
@@ -77,6 +79,17 @@ impl World {
                     key,
                 };
                 self.answers.push_back(Event::View(ViewReply::Details(Box::new(whole))));
+            }
+            ViewRequest::Profile(request) => {
+                let run = request.run;
+                let judged = self.records.iter().find(|record| record.start.id == run);
+                let view = ProfileView {
+                    fingerprint: judged.map(|record| record.start.fingerprint.clone()),
+                    profile: Ok(self.profile.clone().map(|profile| (run, profile))),
+                    incumbent: self.incumbent_profile.clone(),
+                    request,
+                };
+                self.answers.push_back(Event::View(ViewReply::Profile(Box::new(view))));
             }
             ViewRequest::Graph => {
                 self.told = 0;

@@ -35,7 +35,8 @@ impl Files {
     /// Creates the folders.
     pub fn create(&self) -> Result<()> {
         let failed = |path: &Path| format!("cannot create {}", path.display());
-        self.root.create_dir_all(&self.folder).with_context(|| failed(&self.folder))?;
+        let made = self.root.create_dir_all(&self.folder).with_context(|| failed(&self.folder));
+        made.map_err(|error| space::explain(error, "no loop could start"))?;
         #[allow(clippy::disallowed_methods)] // The folder is the user's own.
         std::fs::create_dir_all(&self.user).with_context(|| failed(&self.user))
     }

@@ -71,7 +71,8 @@ impl BenchStore {
     /// numbers.
     pub fn create(&self, start: impl FnOnce(BenchId) -> BenchStart) -> Result<(BenchStart, OpenBench)> {
         let failed = || format!("cannot make a folder for the bench in {}", self.benches.display());
-        let id = self.new_folder().with_context(failed)?;
+        let id = self.new_folder().with_context(failed);
+        let id = id.map_err(|error| space::explain(error, "no bench could start"))?;
         let start = start(id);
         let begin = || -> Result<OpenBench> {
             let open = self.open(id)?.context("another process took the new bench")?;

@@ -96,7 +96,14 @@ pub enum Refusal {
         is_as_asked: bool,
     },
     #[error("{0:#}")]
-    Failed(#[from] anyhow::Error),
+    Failed(anyhow::Error),
+}
+
+/// Not `#[from]`: the text has the whole chain already, and a source would repeat it.
+impl From<anyhow::Error> for Refusal {
+    fn from(error: anyhow::Error) -> Self {
+        Refusal::Failed(error)
+    }
 }
 
 fn no<T>(why: impl Into<String>) -> StdResult<T, Refusal> {

@@ -17,11 +17,17 @@ const READ_ONLY: &str = "Read-only file system";
 /// The operating system's message for files of another user, or without the right to write.
 const DENIED: &str = "Permission denied";
 
+/// How the message about missing rights begins.
+const NOT_ALLOWED: &str = "you may not write there";
+
 /// Replaces an error of a full disk by a message that says so, adds what to do to one of a disk that may not be written, and
 /// returns any other error unchanged. `what` is what did not happen: "nothing was kept".
 pub fn explain(error: Error, what: &str) -> Error {
     let text = format!("{error:#}");
-    if WORDS.iter().any(|words| text.contains(words)) {
+    if text.contains(NOT_ALLOWED) {
+        // An inner step explained it.
+        error
+    } else if WORDS.iter().any(|words| text.contains(words)) {
         anyhow!("the disk is full, and {what}: make room on the disk, then try again")
     } else if text.contains(LATE) {
         anyhow!(
@@ -37,12 +43,18 @@ pub fn explain(error: Error, what: &str) -> Error {
              elsewhere ({text})"
         )
     } else if text.contains(DENIED) {
-        anyhow!(
-            "this user may not write there, and {what}: give the folder to this user (`chown -R`), then try again ({text})"
-        )
+        not_allowed(&text, what)
     } else {
         error
     }
+}
+
+/// The message for files that this user may not write; `text` is the error.
+pub fn not_allowed(text: &str, what: &str) -> Error {
+    anyhow!(
+        "{NOT_ALLOWED}, and {what}: make the files writable if they are yours (`chmod -R u+w FOLDER`), or work in a copy of \
+         your own (`cp -R`) if another user owns them ({text})"
+    )
 }
 
 #[cfg(test)]
@@ -63,7 +75,7 @@ mod tests {
         assert!(silent.contains("gave no reason, and nothing was kept. Is the disk full?"), "{silent}");
         for (code, said) in [
             (30, "the file system is read-only, and nothing was kept: make it writable"),
-            (13, "give the folder"),
+            (13, "you may not write there, and nothing was kept: make the files writable if they are yours"),
         ] {
             let error = Error::new(std::io::Error::from_raw_os_error(code)).context("cannot write x");
             let text = explain(error, "nothing was kept").to_string();

@@ -2,6 +2,7 @@
 
 use crate::bench::{BenchDigest, BenchStore, digest};
 use crate::message::Trailer;
+use crate::profile::{self, compare::Moved};
 use crate::project::Project;
 use crate::repo::{self, Notes, Repo};
 use crate::run::Reason;
@@ -100,6 +101,20 @@ pub struct Compared {
     pub around: u32,
     /// What they have in common, if they did not judge the same workloads.
     pub common: CommonWorkloads,
+    /// What moved from the profile of the first to that of the second.
+    pub profiles: ComparedProfiles,
+}
+
+/// Two profiles compared.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum ComparedProfiles {
+    /// Neither has a profile.
+    #[default]
+    Neither,
+    /// One has none, or one cannot be read: why there is no comparison.
+    Not(String),
+    /// What moved, and why the figures may say little about one another.
+    Moved { moved: Vec<Moved>, caution: Option<String> },
 }
 
 /// Compares two experiments, the older first. Reads disk and git: not for the screen's own thread.
@@ -125,7 +140,22 @@ pub fn compare(project: &Project, keys: [ExperimentKey; 2], around: u32) -> Comp
         [Some(a), Some(b)] => common_workloads::compare(&a.report(), &b.report(), &project.config.objective),
         _ => CommonWorkloads::Same,
     };
-    Compared { keys, records, diff, around, common }
+    let profiles = profiles(project, &keys);
+    Compared { keys, records, diff, around, common, profiles }
+}
+
+fn profiles(project: &Project, keys: &[ExperimentKey; 2]) -> ComparedProfiles {
+    let read = |key: &ExperimentKey| key.run.map_or(Ok(None), |run| profile::read::of_run(project, run));
+    match (read(&keys[0]), read(&keys[1])) {
+        (Ok(Some(before)), Ok(Some(after))) => ComparedProfiles::Moved {
+            moved: profile::compare::moved(&before, &after),
+            caution: profile::compare::caution(&before, &after),
+        },
+        (Ok(None), Ok(None)) => ComparedProfiles::Neither,
+        (Err(error), _) | (_, Err(error)) => ComparedProfiles::Not(format!("{error:#}")),
+        (Ok(None), _) => ComparedProfiles::Not(format!("{} has no profile", keys[0].commit)),
+        (_, Ok(None)) => ComparedProfiles::Not(format!("{} has no profile", keys[1].commit)),
+    }
 }
 
 impl Compared {
@@ -203,9 +233,16 @@ mod tests {
         let key = ExperimentKey { commit: "a".into(), run: None, decided: None };
         let keys = [key.clone(), key];
         let common = common_workloads::compare(&a.report(), &b.report(), &Objective::Throughput);
-        Compared { keys, records: [Some(a), Some(b)], diff: Ok(String::new()), around: 3, common }
-            .ratio()
-            .map(|c| c.to_string())
+        Compared {
+            keys,
+            records: [Some(a), Some(b)],
+            diff: Ok(String::new()),
+            around: 3,
+            common,
+            profiles: ComparedProfiles::Neither,
+        }
+        .ratio()
+        .map(|c| c.to_string())
     }
 
     #[test]

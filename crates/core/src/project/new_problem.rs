@@ -3,6 +3,7 @@
 use super::kernels::{KernelList, is_left_out};
 use super::work_tree;
 use crate::config::{self, Config};
+use crate::disk::space;
 use crate::text::shell::quote;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use lab_protocol::{Language, Target};
@@ -142,7 +143,8 @@ pub fn create(from: &Path, given: &Path, template: Template) -> Result<NewProble
             config::FILE
         ));
     }
-    write(&Root::new(&root), folder, &files)?;
+    write(&Root::new(&root), folder, &files)
+        .map_err(|error| space::explain(error, "no problem was written"))?;
     let kernel = format!("{folder}/{}", template.language().kernel_name());
     if !KernelList::of(&root, &target).lists(&kernel) {
         notes.push(format!(

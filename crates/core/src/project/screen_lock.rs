@@ -1,5 +1,6 @@
 //! One screen per kernel: the screen holds the lock on `.lab/screen-KEY.lock`.
 
+use crate::disk::space;
 use crate::project::Project;
 use anyhow::{Context, Result, bail};
 use lab_system::file_lock::LockedFile;
@@ -22,9 +23,13 @@ pub fn take(project: &Project) -> Result<ScreenLock> {
     let path = path_of(project);
     let failed = || format!("cannot write {}", path.display());
     let files = project.files();
-    files.create_dir_all(&project.lab_dir).with_context(failed)?;
-    let taken = files.take_lock(&path, Access::ReadWrite);
-    let Some(mut file) = taken.with_context(|| format!("cannot lock {}", path.display()))? else {
+    let lock = || -> Result<_> {
+        files.create_dir_all(&project.lab_dir).with_context(failed)?;
+        let taken = files.take_lock(&path, Access::ReadWrite);
+        taken.with_context(|| format!("cannot lock {}", path.display()))
+    };
+    let taken = lock().map_err(|error| space::explain(error, "no screen was opened; `lab log` only reads"));
+    let Some(mut file) = taken? else {
         // The file may hold anything; a process is a number.
         let owner = files.read_text(&path, 64).ok().and_then(|text| text.trim().parse::<u32>().ok());
         bail!(

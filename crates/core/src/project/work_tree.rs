@@ -19,12 +19,15 @@ pub fn work_tree(from: &Path) -> Result<PathBuf> {
             "no git repository at {} or above: experiments are kept as commits. Make one with `git init`",
             from.display()
         ),
-        Err(error) if error.code() == ErrorCode::Owner => bail!(
-            "the git repository at {} belongs to another user. If you trust it: `git config --global --add \
-             safe.directory {}`",
-            from.display(),
-            from.display()
-        ),
+        Err(error) if error.code() == ErrorCode::Owner => {
+            let root = owned_root(from);
+            bail!(
+                "the git repository at {} belongs to another user. If you trust it: `git config --global --add \
+                 safe.directory {}`",
+                root.display(),
+                quote(&root.to_string_lossy())
+            )
+        }
         Err(error) => bail!("{}", cannot_open(from, &error)),
     };
     let root = repo.workdir().with_context(|| {
@@ -36,6 +39,13 @@ pub fn work_tree(from: &Path) -> Result<PathBuf> {
     let root = root.canonicalize().with_context(|| format!("cannot find {}", root.display()))?;
     refuse_foreign_folder(&repo, &root)?;
     Ok(root)
+}
+
+/// The folder that git's `safe.directory` must name for `from`: the root of the work tree, found without opening the repository.
+fn owned_root(from: &Path) -> PathBuf {
+    let from = from.canonicalize().unwrap_or_else(|_| from.to_owned());
+    let root = from.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
+    root.unwrap_or(&from).to_owned()
 }
 
 /// Whether two folders are the roots of work trees of one repository.

@@ -3,6 +3,7 @@
 //! Each discard and each fetch leaves refs too, files that git lists and the lab looks at; together they are one file.
 
 use super::{Repo, user_index};
+use crate::disk::space;
 use anyhow::Result;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -82,7 +83,8 @@ pub fn clean(repo: &Repo) -> Result<Cleaned> {
     let why = "packing objects needs the git program";
     // Geometric: the loose objects become one pack, and small packs are merged. Objects that no ref reaches stay. -n: a git that is
     // killed leaves no half-written list for servers without git.
-    user_index::git(repo, &["repack", "--geometric=2", "-d", "-l", "-n", "-q"], why)?;
+    user_index::git(repo, &["repack", "--geometric=2", "-d", "-l", "-n", "-q"], why)
+        .map_err(|error| space::explain(error, "nothing was packed"))?;
     Ok(Cleaned { before, after: measure(&objects) })
 }
 

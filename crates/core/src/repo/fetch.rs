@@ -2,6 +2,7 @@
 //! their own under `refs/lab/fetched/`, so that no run of this repository loses its name.
 
 use super::{Notes, Repo, user_index};
+use crate::disk::space;
 use anyhow::{Context, Result, bail};
 use git2::{ObjectType, TreeWalkMode, TreeWalkResult};
 use lab_system::root::{Access, Root};
@@ -115,8 +116,18 @@ pub fn fetch(repo: &Repo, from: &str, name: &str) -> Result<Fetched> {
     let mut args = vec!["-c", "fetch.fsckObjects=true", "fetch", "--quiet", "--no-tags", "--no-prune"];
     args.extend(["--no-write-fetch-head", "--no-auto-maintenance", "--refmap=", "--", from]);
     args.extend(refspecs.iter().map(String::as_str));
-    user_index::git(repo, &args, "fetching needs the git program")
-        .with_context(|| format!("cannot fetch from {from}"))?;
+    let fetched = user_index::git(repo, &args, "fetching needs the git program")
+        .with_context(|| format!("cannot fetch from {from}"));
+    fetched.map_err(|error| {
+        // git names no reason for some of its files, and a remote may refuse in the words of the system.
+        let is_writable = |folder| {
+            rustix::fs::access(repo.git.commondir().join(folder), rustix::fs::Access::WRITE_OK).is_ok()
+        };
+        match is_writable("refs") && is_writable("objects") {
+            true => error,
+            false => space::not_allowed(&format!("{error:#}"), "nothing was fetched"),
+        }
+    })?;
     let fresh = repo.anew()?;
     let names = fresh.git.references_glob(&format!("{folder}/*"))?.flatten();
     let refs = names.filter(|r| r.name().is_ok_and(|name| !name.ends_with("/notes/lab"))).count();

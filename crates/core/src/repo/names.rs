@@ -30,6 +30,10 @@ pub(super) fn find<'r>(git: &'r Repository, name: &str) -> Result<Commit<'r>> {
     }
     git.revparse_single(name).and_then(|object| object.peel_to_commit()).map_err(|error| match error.code() {
         ErrorCode::Ambiguous => anyhow!("'{name}' names more than one commit: give more digits"),
+        // The id of a row or of a record, which another clone made.
+        _ if is_prefix(name) => {
+            anyhow!("git does not hold the commit {name} here: `lab fetch` fetches commits of other clones")
+        }
         _ => unknown(name),
     })
 }
@@ -149,4 +153,23 @@ fn discarded(git: &Repository, number: &str) -> Result<Vec<(Oid, Option<String>)
         }
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn an_id_of_another_clone_is_told_from_a_name_that_nothing_has() {
+        let temp = tempfile::tempdir().unwrap();
+        let git = Repository::init(temp.path()).unwrap();
+        let said = |name: &str| find(&git, name).unwrap_err().to_string();
+        let remedy = "git does not hold the commit b2c3f88 here: `lab fetch` fetches commits of other clones";
+        assert_eq!(said("b2c3f88"), remedy);
+        assert_eq!(
+            said("nothing"),
+            "there is no commit 'nothing': `lab log --all` lists the experiments with their commits"
+        );
+    }
 }

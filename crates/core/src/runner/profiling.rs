@@ -1,6 +1,7 @@
 //! `lab profile`: runs the built-in harness on the present bytes under a profiler, and puts the result into the folder of the run that
 //! judged these bytes.
 
+use crate::disk::space;
 use crate::inputs::Inputs;
 use crate::project::Project;
 use crate::run::verdict::Outcome;
@@ -135,7 +136,8 @@ pub fn profile(
     let log = folder.join(PROFILE_LOG);
     let lock = project.lab_dir.join(LOCK);
     let taken = store.files().take_lock(&lock, Access::ReadAppend);
-    let Some(_lock) = taken.with_context(|| format!("cannot lock {}", lock.display()))? else {
+    let taken = taken.with_context(|| format!("cannot lock {}", lock.display()));
+    let Some(_lock) = taken.map_err(|error| space::explain(error, "nothing was profiled"))? else {
         return Err(NotRun::Failed(anyhow!("another process profiles in this repository: wait for its end")));
     };
     let attempt =

@@ -42,6 +42,10 @@ impl Dialog<'_> {
             }
             Overlay::Restore { text, .. } => question(frame, "Restore?", text),
             Overlay::Refused { title, text } => self.draw_notice(frame, area, title, text),
+            Overlay::Listing { title, rows } => {
+                let keys = self.keys(&[(Action::Accept, "go back")]);
+                draw_text(frame, area, title, rows, keys, self.theme());
+            }
             Overlay::Palette(pick) => {
                 if let ListRows::Palette(rows) = &self.list {
                     pick_list::draw_palette(self, frame, area, pick, rows);

@@ -39,7 +39,7 @@ use crate::model::Model;
 use crate::overlay::Overlay;
 use crate::panes::{
     PaneFit, build, commit, commits, correctness, experiment, experiments, gauges, graph, history,
-    loops as loop_panes, run_log, source, workloads,
+    loops as loop_panes, profile, run_log, source, workloads,
 };
 use crate::text::wrap;
 use crate::theme::Theme;
@@ -262,6 +262,10 @@ impl PanePainter<'_, '_> {
             Pane::Build => {
                 let file = setup.file();
                 PaneFit::Build(build::draw(frame, slot, runs, &file, panes.build, appearance))
+            }
+            Pane::Profile => {
+                let data = self.model.profile_data();
+                PaneFit::Profile(profile::draw(frame, slot, &data, panes.profile, &appearance.theme))
             }
             Pane::Loop | Pane::Edit | Pane::Verdicts | Pane::Command => {
                 let (data, state) = (self.model.loop_data(), &panes.loops);

@@ -4,7 +4,8 @@ use super::{Action, Key, KeyScope, TABLE};
 use crate::views::View;
 
 /// Actions of every view whose default key another action has in one view.
-const REPLACED: &[(KeyScope, Action)] = &[(KeyScope::In(View::Loop), Action::Stop)];
+const REPLACED: &[(KeyScope, Action)] =
+    &[(KeyScope::In(View::Loop), Action::Stop), (KeyScope::In(View::Results), Action::Profile)];
 
 /// The action of each key.
 ///

@@ -32,7 +32,7 @@ impl Model {
                 Some(table) => Ok(self.panes.workloads.rows(&table).join("\n")),
                 None => none("no run with several workloads"),
             },
-            Pane::Gauges | Pane::Build => none("this pane has nothing to copy"),
+            Pane::Gauges | Pane::Build | Pane::Profile => none("this pane has nothing to copy"),
             pane @ (Pane::Loop | Pane::Edit | Pane::Verdicts | Pane::Command) => {
                 let rows = self.rows(pane);
                 match rows.count {

@@ -12,10 +12,11 @@ use crate::geometry::FrameGeometry;
 use crate::overlay::Overlay;
 use crate::palette::{self, Offer, PaletteRows};
 use crate::panes::workloads::{self, WorkloadTable};
-use crate::panes::{Panes, commit, correctness, experiment, gauges, loops};
+use crate::panes::{Panes, commit, correctness, experiment, gauges, loops, profile};
 use crate::request::Preferences;
 use crate::state::{
-    DecisionState, DeviceHistory, LoopState, Now, Repository, Runs, ScreenSettings, Selection, Setup,
+    DecisionState, DeviceHistory, LoopState, Now, Profiles, Repository, Runs, ScreenSettings, Selection,
+    Setup,
 };
 use crate::status::{MessageLevel, StatusLine};
 use crate::text::printable;
@@ -46,6 +47,7 @@ pub struct Model {
     pub selection: Selection,
     pub device: DeviceHistory,
     pub loops: LoopState,
+    pub profiles: Profiles,
     pub appearance: ScreenSettings,
     pub panes: Panes,
     /// The dialogs, the topmost last.
@@ -74,6 +76,7 @@ impl Model {
             selection: Selection::default(),
             device: DeviceHistory::default(),
             loops: LoopState::default(),
+            profiles: Profiles::default(),
             appearance: ScreenSettings::new(theme, zone),
             panes: Panes::default(),
             overlays: Vec::new(),
@@ -100,6 +103,18 @@ impl Model {
             self.panes.experiments.table.show_one_problem(false, &self.repository.experiments);
         }
         self.appearance.saved_layout = layout;
+    }
+
+    /// What the pane Profile shows.
+    pub fn profile_data(&self) -> profile::ProfileData<'_> {
+        let shown = self.profiles.view.as_ref().and_then(|view| view.fingerprint.as_ref());
+        let present = self.runs.present.as_ref().and_then(|present| present.as_ref().ok());
+        profile::ProfileData {
+            profiles: &self.profiles,
+            key: self.appearance.keymap.way(crate::keymap::Action::Profile),
+            at: self.repository.looked.map(|(at, then)| at + self.now.saturating_sub(then)),
+            is_stale: shown.is_some() && shown != present,
+        }
     }
 
     /// Shows a message.

@@ -2,7 +2,7 @@
 //! pane.
 
 use super::Model;
-use crate::panes::{build, commit, experiment, gauges};
+use crate::panes::{build, commit, experiment, gauges, profile};
 use crate::views::Pane;
 use lab_core::repo::{LogEntry, short};
 use ratatui::text::Line;
@@ -84,6 +84,10 @@ impl Model {
                 let columns = panes.build.columns();
                 Rows::of_lines(build::rows(&self.runs, columns, &self.appearance.theme))
             }
+            Pane::Profile => {
+                let columns = panes.profile.columns();
+                Rows::of_lines(profile::rows(&self.profile_data(), columns, &self.appearance.theme))
+            }
             Pane::Edit => Rows::new(panes.loops.edit.count(), |at| panes.loops.edit.row(at).into()),
             Pane::Loop | Pane::Verdicts | Pane::Command => {
                 Rows::of_lines(panes.loops.rows(pane, self.loop_data(), &self.appearance))
@@ -103,6 +107,7 @@ impl Model {
             Pane::Commit => self.panes.commit.text.at(),
             Pane::Gauges => self.panes.gauges.at(),
             Pane::Build => self.panes.build.at(),
+            Pane::Profile => self.panes.profile.at(),
             Pane::Loop | Pane::Edit | Pane::Verdicts | Pane::Command => self.panes.loops.at(pane),
             Pane::Workloads => self.panes.workloads.selected(),
         }

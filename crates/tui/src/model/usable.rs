@@ -39,7 +39,12 @@ impl Model {
             Action::Mark => self.shown().map(drop).ok_or_else(|| "no experiment yet".to_owned()),
             Action::Compare => self.pair().map(drop),
             Action::Restore => self.can_restore().map(drop),
-            Action::Stop if self.runs.is_idle() && self.decision.held_out.is_none() => {
+            Action::Profile => self.can_profile(),
+            Action::Stop
+                if self.runs.is_idle()
+                    && self.decision.held_out.is_none()
+                    && self.profiles.running.is_none() =>
+            {
                 Err("no run in progress".to_owned())
             }
             Action::Context => match (self.panes.view, self.panes.source.mode) {
@@ -129,6 +134,15 @@ impl Model {
             | Action::Fold
             | Action::Yes
             | Action::No => Ok(()),
+        }
+    }
+
+    fn can_profile(&self) -> Result<(), String> {
+        match &self.runs.present {
+            Some(Err(_)) => Err(format!("{} cannot be read", self.setup.file())),
+            _ if self.setup.external.is_some() => Err("needs the built-in harness".to_owned()),
+            _ if self.profiles.running.is_some() => Err("a profile is being made".to_owned()),
+            _ => self.is_calm(),
         }
     }
 
@@ -266,7 +280,7 @@ impl Model {
         let is_counted = match pane {
             Pane::Log | Pane::Correctness | Pane::History | Pane::Commits => true,
             Pane::Source | Pane::Experiments | Pane::Graph | Pane::Workloads => true,
-            Pane::Experiment | Pane::Commit | Pane::Gauges | Pane::Build => false,
+            Pane::Experiment | Pane::Commit | Pane::Gauges | Pane::Build | Pane::Profile => false,
             Pane::Loop | Pane::Edit | Pane::Verdicts | Pane::Command => false,
         };
         match is_counted && self.rows(pane).count == 0 {

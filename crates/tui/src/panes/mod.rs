@@ -14,6 +14,7 @@ pub mod gauges;
 pub mod graph;
 pub mod history;
 pub mod loops;
+pub mod profile;
 pub mod run_log;
 pub mod source;
 pub mod workloads;
@@ -64,6 +65,7 @@ pub struct Panes {
     pub commit: CommitState,
     pub gauges: ScrolledText,
     pub build: ScrolledText,
+    pub profile: ScrolledText,
     pub workloads: WorkloadsState,
     pub loops: LoopPanes,
 }
@@ -84,6 +86,7 @@ pub enum PaneFit {
     Commit(CommitFit),
     Gauges(ScrolledText),
     Build(ScrolledText),
+    Profile(ScrolledText),
     Workloads(Option<WorkloadsFit>),
     Loops(LoopFit),
 }
@@ -155,6 +158,7 @@ impl Panes {
             PaneFit::Commit(fit) => self.commit.take_fit(fit),
             PaneFit::Gauges(text) => self.gauges = text,
             PaneFit::Build(text) => self.build = text,
+            PaneFit::Profile(text) => self.profile = text,
             PaneFit::Workloads(Some(fit)) => self.workloads.take_fit(&fit),
             PaneFit::Workloads(None) => {}
             PaneFit::Loops(fit) => self.loops.take_fit(fit),

@@ -2,9 +2,12 @@
 
 mod changes;
 mod file;
+mod hot;
+mod marks;
 mod message_rows;
 mod state;
 
+pub use hot::HotLines;
 pub use state::{SourceFit, SourceMode, SourceState};
 
 use crate::diff::{self, ContextLines, RowPainter, Side};
@@ -28,7 +31,7 @@ pub fn draw(
 ) -> SourceFit {
     let fit = state.fit(slot.body());
     let view = fit.diff.of(&state.view);
-    let inner = slot.draw_title(frame, &note(state, view.shown(), around), theme);
+    let inner = slot.draw_title(frame, &note(state, view.shown(), around, slot.area.width), theme);
     if let Some(why) = missing(state) {
         draw_text(frame, inner, &why, theme);
         return fit;
@@ -81,7 +84,7 @@ fn draw_text(frame: &mut Frame, area: Rect, text: &str, theme: &Theme) {
 }
 
 /// Messages first, then the base: a narrow title is cut at its end.
-fn note(state: &SourceState, form: diff::DiffLayout, around: ContextLines) -> String {
+fn note(state: &SourceState, form: diff::DiffLayout, around: ContextLines, columns: u16) -> String {
     let Some(source) = state.source() else { return String::new() };
     let mut parts = vec![state.messages.tally()];
     let mode = match (state.mode, form) {
@@ -89,6 +92,9 @@ fn note(state: &SourceState, form: diff::DiffLayout, around: ContextLines) -> St
         (SourceMode::Split, diff::DiffLayout::Split) => "side by side ",
         _ => "unified ",
     };
+    if state.mode == SourceMode::File {
+        parts.push(state.hot.note(state.hot.columns(columns)));
+    }
     parts.push(format!("{mode}{}", base(source)));
     if state.mode != SourceMode::File {
         parts.push(around.note().to_owned());

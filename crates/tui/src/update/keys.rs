@@ -102,6 +102,10 @@ impl Model {
             }
             Action::Check if !self.runs.is_idle() => self.toggle_check(),
             Action::Check => return self.start(Reason::Check),
+            Action::Profile => return self.start_profile(),
+            Action::Stop if self.runs.is_idle() && self.profiles.running.is_some() => {
+                return vec![Effect::StopProfile];
+            }
             Action::Stop => {
                 self.runs.check_follows = false;
                 return vec![Effect::KillRun];
@@ -122,6 +126,7 @@ impl Model {
             Action::FocusPrevious => self.panes.step_focus(false),
             Action::Open if self.panes.focus() == Pane::Experiments => return self.open_details(),
             Action::Open if self.panes.focus() == Pane::Graph => self.panes.set_focus(Pane::Commit),
+            Action::Open if self.panes.focus() == Pane::Source && self.open_listing() => {}
             Action::Zoom | Action::Open => self.panes.set_zoom(!self.panes.zoom()),
             Action::Up => return self.scroll(-1),
             Action::Down => return self.scroll(1),
@@ -271,6 +276,7 @@ impl Model {
             Pane::Commit => self.panes.commit.scroll(by),
             Pane::Gauges => self.panes.gauges.scroll(by),
             Pane::Build => self.panes.build.scroll(by),
+            Pane::Profile => self.panes.profile.scroll(by),
             pane @ (Pane::Loop | Pane::Edit | Pane::Verdicts | Pane::Command) => {
                 self.panes.loops.scroll(pane, by);
             }
@@ -290,7 +296,7 @@ impl Model {
             Pane::Edit => &mut self.panes.loops.edit.left,
             Pane::Log | Pane::Correctness | Pane::History | Pane::Commits => &mut self.panes.log.left,
             Pane::Experiments | Pane::Graph | Pane::Gauges | Pane::Build | Pane::Workloads => return,
-            Pane::Loop | Pane::Verdicts | Pane::Command => return,
+            Pane::Profile | Pane::Loop | Pane::Verdicts | Pane::Command => return,
         };
         *left = left.saturating_add_signed(by).min(2_000);
     }

@@ -13,6 +13,7 @@ mod mouse;
 mod overview;
 mod pick;
 mod preferences;
+mod profile;
 mod replies;
 mod results;
 mod rows;
@@ -56,6 +57,8 @@ pub fn update(model: &mut Model, event: Event, now: Now) -> Update {
     // The layout is saved before an effect that may close the screen.
     effects.splice(0..0, model.save_layout());
     effects.extend(model.load_source());
+    effects.extend(model.load_profile());
+    model.place_hot_lines();
     Update { effects, redraw: model.frame.redraw }
 }
 
@@ -87,6 +90,7 @@ impl Model {
             Event::Drawn(_) => Vec::new(),
             Event::Watch(event) => self.on_watch(event),
             Event::Run(event) => self.on_run(event),
+            Event::Profiled(result) => self.on_profiled(result),
             Event::Repository(reply) => self.on_repository(reply),
             Event::View(reply) => self.on_view(reply),
             Event::Settings(reply) => self.on_settings(reply),

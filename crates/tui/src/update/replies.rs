@@ -31,6 +31,7 @@ impl Model {
             ViewReply::Source(source) => self.on_source(*source),
             ViewReply::Graph(page) => self.on_graph(page),
             ViewReply::Loop(read) => self.on_loop(*read),
+            ViewReply::Profile(view) => self.on_profile(*view),
             ViewReply::Commit(id, details) => self.on_commit(id, *details),
         }
     }

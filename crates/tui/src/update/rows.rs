@@ -21,6 +21,7 @@ impl Model {
             Pane::Commit => self.panes.commit.text.go_to(at),
             Pane::Gauges => self.panes.gauges.go_to(at),
             Pane::Build => self.panes.build.go_to(at),
+            Pane::Profile => self.panes.profile.go_to(at),
             Pane::Loop | Pane::Edit | Pane::Verdicts | Pane::Command => self.panes.loops.go_to(pane, at),
         }
         Vec::new()
@@ -34,6 +35,7 @@ impl Model {
             Pane::Commit => self.panes.commit.text.unmark(),
             Pane::Gauges => self.panes.gauges.unmark(),
             Pane::Build => self.panes.build.unmark(),
+            Pane::Profile => self.panes.profile.unmark(),
             Pane::Loop | Pane::Edit | Pane::Verdicts | Pane::Command => self.panes.loops.unmark(pane),
             Pane::Commits | Pane::Graph | Pane::Experiments | Pane::Workloads | Pane::Source => {}
         }

@@ -78,7 +78,7 @@ impl Model {
 
     pub(super) fn step_mark(&mut self, forward: bool) {
         if !self.panes.source.step_mark(forward) {
-            self.say(MessageLevel::Info, "no compiler message and no change");
+            self.say(MessageLevel::Info, "no compiler message, no hot line and no change");
         }
     }
 

@@ -58,7 +58,7 @@ impl View {
             View::Results if has_workloads => &[Pane::Experiments, Pane::Experiment, Pane::Workloads],
             View::Results => &[Pane::Experiments, Pane::Experiment],
             View::Git => &[Pane::Graph, Pane::Commit],
-            View::Device => &[Pane::Gauges, Pane::Build],
+            View::Device => &[Pane::Gauges, Pane::Build, Pane::Profile],
             View::Loop => &[Pane::Loop, Pane::Edit, Pane::Verdicts, Pane::Command],
         }
     }
@@ -84,6 +84,8 @@ pub enum Pane {
     // Device
     Gauges,
     Build,
+    /// The counters of one launch.
+    Profile,
     // Loop
     Loop,
     Edit,
@@ -107,6 +109,7 @@ impl Pane {
             Pane::Commit => "Commit",
             Pane::Gauges => "Device",
             Pane::Build => "Kernel as built",
+            Pane::Profile => "Profile",
             Pane::Loop => "Loop",
             Pane::Edit => "Edit",
             Pane::Verdicts => "Verdicts",
@@ -126,7 +129,7 @@ impl Pane {
             | Pane::Source
             | Pane::Experiments
             | Pane::Experiment => self,
-            Pane::Graph | Pane::Commit | Pane::Gauges | Pane::Build => self,
+            Pane::Graph | Pane::Commit | Pane::Gauges | Pane::Build | Pane::Profile => self,
             Pane::Loop | Pane::Edit | Pane::Verdicts | Pane::Command => self,
         }
     }

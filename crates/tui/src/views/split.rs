@@ -24,6 +24,8 @@ pub enum Split {
     ResultsDetails,
     Git,
     Device,
+    /// Device: between the kernel as built and the profile.
+    DeviceBuild,
     /// Loop: between the left and the right column.
     LoopColumns,
     /// Loop: between the two panes of the left column.

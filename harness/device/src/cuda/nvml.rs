@@ -64,7 +64,7 @@ impl NvmlTelemetry {
             pid,
             name: name_of(pid),
             own: descends_from_this(pid),
-            is_lab: runs_this_program(pid),
+            is_lab: runs_this_program(pid) || is_python_worker(pid),
             busy: busy(pid),
             memory,
         };
@@ -159,6 +159,14 @@ fn runs_this_program(pid: u32) -> bool {
     file("self").is_some_and(|own| file(&pid.to_string()) == Some(own))
 }
 
+/// Whether the process is one that a judge or its Python on standby started: `python -m lab_harness.worker`, or a fork of
+/// `python -m lab_harness.standby`.
+fn is_python_worker(pid: u32) -> bool {
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
+    words.windows(2).any(|pair| pair[0] == b"-m" && pair[1].starts_with(b"lab_harness."))
+}
+
 /// Returns the parent of a process: the fourth field of `/proc/PID/stat`. The second field is a name in brackets,
 /// which may hold any character. `None` where the process has ended.
 fn parent(pid: u32) -> Option<u32> {
@@ -223,6 +231,7 @@ mod tests {
                 && !descends_from_this(rustix::process::getppid().unwrap().as_raw_pid() as u32)
         );
         assert!(runs_this_program(std::process::id()) && !runs_this_program(child.id()));
+        assert!(!is_python_worker(child.id()));
         drop(child.stdin.take());
         child.wait().unwrap();
     }

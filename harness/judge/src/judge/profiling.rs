@@ -14,13 +14,14 @@ use super::processes::{
 use crate::compiler::SNAPSHOTS;
 use crate::device_lock::DeviceUse;
 use crate::options::JudgeOptions;
+use crate::options::ProfileRequest;
 use crate::outcome::Stop;
 use crate::problem::{self, Problem, ProblemContext};
+use crate::profile::file;
 use crate::profile::image::{self, BuiltImage};
 use crate::profile::ncu::{self, Ncu};
 use crate::profile::permission::{self, Permission};
 use crate::profile::workload::{self, ProfileCase};
-use crate::profile::{ProfileRequest, file};
 use crate::sink::SharedSink;
 use crate::worker::{Launched, Worker};
 use counters::{Counted, UnderNcu};
@@ -28,6 +29,7 @@ use lab_device::{DeviceInfo, Image};
 use lab_protocol::profile::{LaunchShape, ListedKernel, Origin, Profile, VERSION};
 use lab_protocol::report::{Stage, Writer};
 use lab_protocol::{Language, Target};
+use lab_system::atomic_file;
 use serde::Serialize;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -299,11 +301,5 @@ fn write(folder: &Path, name: &str, content: &impl Serialize) -> Result<(), Stop
     let failed =
         |error: String| Stop::Lab(format!("{} cannot be written: {error}", folder.join(name).display()));
     let text = serde_json::to_vec(content).map_err(|error| failed(error.to_string()))?;
-    let write = || -> std::io::Result<()> {
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        std::io::Write::write_all(&mut file, &text)?;
-        file.persist(folder.join(name))?;
-        Ok(())
-    };
-    write().map_err(|error| failed(error.to_string()))
+    atomic_file::replace(&folder.join(name), &text).map_err(|error| failed(error.to_string()))
 }

@@ -105,7 +105,14 @@ fn place(document: &DeTable, path: &[KeyStep]) -> usize {
 
 /// Turns a TOML error into the form of a compiler message, so that the lab shows it at its place.
 pub fn toml_error(path: &Path, text: &str, error: &toml::de::Error) -> Stop {
-    Stop::Problem(message(path, text, error.span().map_or(0, |span| span.start), error.message()))
+    // The word of the parser for a number where one of several words is expected.
+    let what = match error.message() {
+        "wanted string or table" => {
+            "expected one of the words that kernels/README.md lists for this key, in quotes"
+        }
+        what => what,
+    };
+    Stop::Problem(message(path, text, error.span().map_or(0, |span| span.start), what))
 }
 
 /// A message at the line and column of a byte of the file at `path`, which has this text.

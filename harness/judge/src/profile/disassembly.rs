@@ -61,9 +61,12 @@ pub fn read(text: &str, function: &str) -> Vec<Instruction> {
         if let Some(name) = section(text) {
             inside = name == function;
             line = None;
-        } else if !inside {
             continue;
-        } else if let Some(place) = text.strip_prefix("//## File ") {
+        }
+        if !inside {
+            continue;
+        }
+        if let Some(place) = text.strip_prefix("//## File ") {
             line = line_of(place);
         } else if let Some(label) = text.strip_suffix(':').filter(|label| label.starts_with(".L")) {
             pending.push(label);

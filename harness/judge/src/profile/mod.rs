@@ -31,31 +31,9 @@ pub mod source;
 pub mod workload;
 
 use lab_device::Finding;
-use lab_protocol::profile::ProfileSet;
 use permission::Permission;
 use std::path::PathBuf;
 use std::time::Duration;
-
-/// What to profile, and where the result goes.
-#[derive(Clone, Debug)]
-pub struct ProfileRequest {
-    /// The counters.
-    pub set: ProfileSet,
-    /// The workload, by the problem's own words or by its number from 1; `None` is the largest timed one.
-    pub workload: Option<String>,
-    /// Every timed workload, of which only the duration is read.
-    pub all_workloads: bool,
-    /// The folder for profile.json, which exists.
-    pub out: PathBuf,
-    /// Also writes ncu's report into that folder.
-    pub keeps_report: bool,
-    /// Also writes ncu's own text into that folder.
-    pub writes_text: bool,
-    /// The ncu to use, on any device; `None` searches for one where the device is a GPU.
-    pub ncu: Option<PathBuf>,
-    /// How long ncu may take for its launch.
-    pub limit: Duration,
-}
 
 /// The files in the folder of a profile.
 pub mod file {

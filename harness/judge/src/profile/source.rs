@@ -101,7 +101,7 @@ impl Block {
             .iter()
             .filter_map(|(reason, at)| Some((reason.clone(), cell(Some(*at)).filter(|n| *n > 0)?)))
             .collect();
-        stalls.sort_by(|a, b| b.1.cmp(&a.1));
+        stalls.sort_by_key(|(_, samples)| std::cmp::Reverse(*samples));
         if let Some(line) = record.get(0).and_then(|line| line.parse().ok()) {
             let file = self.file.clone();
             let (excess_sectors, executed) = (cell(self.excess), cell(self.executed));

@@ -5,7 +5,7 @@ use super::launch_checks::{
     Device, build, check_shape, crash, encoded, explained, kernel_names, of_statement,
 };
 use super::launch_statement::{self, LIST_BYTES, Refused, SHAPE_BYTES, Statement};
-use super::messages::{WorkerFailure, missing_text};
+use super::messages::{TWO_STATEMENTS, WorkerFailure, missing_text};
 use super::scratch::ScratchPool;
 use super::{BufferId, Launch, LaunchArg, Launched, LaunchedKernel, ModuleId, STATEMENT_OF};
 use lab_device::{Arg, DeviceError, Entry, ExecutionOrder, MemoryRange, POISON, Shape, Step, Submission};
@@ -262,8 +262,9 @@ impl Launching {
         if found.is_list
             && self.entry(device, launch.module, &format!("lab_launch_{}", launch.entry))?.is_some()
         {
-            let text = "there are two launch statements for {}: keep LAB_LAUNCH({}) or LAB_LAUNCHES({})";
-            return Err(WorkerFailure::Build(text.replace("{}", &launch.entry)));
+            let entry = &launch.entry;
+            let text = format!("{TWO_STATEMENTS}{entry}: keep LAB_LAUNCH({entry}) or LAB_LAUNCHES({entry})");
+            return Err(WorkerFailure::Build(text));
         }
         let (out, bytes) =
             self.run_statement(device, launch, found).map_err(|e| of_statement(&launch.entry, e))?;

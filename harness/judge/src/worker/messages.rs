@@ -133,13 +133,17 @@ impl From<WorkerFailure> for Stop {
     }
 }
 
+/// How the errors of a source begin that lacks a kernel, that lacks its launch statement, and that has two of them. The entry
+/// and a colon follow.
+pub const NO_KERNEL: &str = "there is no kernel ";
+pub const NO_STATEMENT: &str = "there is no launch statement for ";
+pub const TWO_STATEMENTS: &str = "there are two launch statements for ";
+
 /// The error text for a source that lacks `missing`, which is the kernel `entry` or its launch statement.
 pub fn missing_text(entry: &str, missing: &str) -> String {
     if missing == entry {
-        format!("there is no kernel {entry}: the source must define extern \"C\" __global__ void {entry}(…)")
+        format!("{NO_KERNEL}{entry}: the source must define extern \"C\" __global__ void {entry}(…)")
     } else {
-        format!(
-            "there is no launch statement for {entry}: the source must contain LAB_LAUNCH({entry}) {{ … }}"
-        )
+        format!("{NO_STATEMENT}{entry}: the source must contain LAB_LAUNCH({entry}) {{ … }}")
     }
 }

@@ -26,6 +26,7 @@ pub use launch_statement::{SHAPE_BYTES, encoding as statement_encoding};
 
 pub use client::Worker;
 pub use memory::{BACK, FRONT};
+pub use messages::{NO_KERNEL, NO_STATEMENT, TWO_STATEMENTS};
 pub use python::{Interpreter, NO_SANDBOX};
 pub use server::serve;
 pub use starting::StartingWorker;

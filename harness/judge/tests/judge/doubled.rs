@@ -8,24 +8,11 @@ pub fn problem(cells: &[usize]) -> String {
     PROBLEM.to_owned() + &workloads
 }
 
-const PROBLEM: &str = r#"
-entry = "doubled"
-dims = ["n"]
-[[tensor]]
-name = "x"
-role = "in"
-type = "f32"
-shape = ["n"]
-values = { normal = {} }
-[[tensor]]
-name = "y"
-role = "out"
-type = "f32"
-shape = ["n"]
-[tolerance.f32]
-[objective]
-samples = "n"
-"#;
+const PROBLEM: &str = concat!(
+    "entry = \"doubled\"\ndims = [\"n\"]\n",
+    include_str!("../one_to_one.toml"),
+    "[objective]\nsamples = \"n\"\n"
+);
 
 /// A correct kernel behind `top`, which first runs `body` with the cell `i`.
 pub fn kernel(top: &str, body: &str) -> String {

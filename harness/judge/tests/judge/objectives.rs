@@ -3,25 +3,11 @@
 use crate::support::{Folder, Judged};
 use lab_protocol::Exit;
 
-const PROBLEM: &str = r#"
-entry = "twice"
-dims = ["n"]
-flops = "n"
-[[tensor]]
-name = "x"
-role = "in"
-type = "f32"
-shape = ["n"]
-values = { normal = {} }
-[[tensor]]
-name = "y"
-role = "out"
-type = "f32"
-shape = ["n"]
-[tolerance.f32]
-[objective]
-OBJECTIVE
-"#;
+const PROBLEM: &str = concat!(
+    "entry = \"twice\"\ndims = [\"n\"]\nflops = \"n\"\n",
+    include_str!("../one_to_one.toml"),
+    "[objective]\nOBJECTIVE\n"
+);
 
 const WORKLOADS: &str = "[[workload]]\ndims = { n = 100 }\n[[workload]]\ndims = { n = 5000 }\n[[workload]]\ndims = { n = 20000 }\n";
 

@@ -138,6 +138,35 @@ fn each_error_names_the_line_and_column_of_its_key() {
 }
 
 #[test]
+fn a_word_that_is_none_of_the_allowed_ones_is_told_those() {
+    let manual = include_str!("../../../../kernels/README.md");
+    let example = manual.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let cases = [
+        (
+            "role = \"inout\"",
+            "role = 3",
+            "expected one of the words that kernels/README.md lists for this key, in quotes",
+        ),
+        (
+            "role = \"inout\"",
+            "role = \"both\"",
+            "unknown variant `both`, expected one of `in`, `out`, `inout`",
+        ),
+        // A scalar has fewer types than a tensor.
+        (
+            "type = \"f32\"\nvalue",
+            "type = \"f16\"\nvalue",
+            "unknown variant `f16`, expected one of `f32`, `i32`, `i64`",
+        ),
+    ];
+    for (old, new, says) in cases {
+        assert_eq!(example.matches(old).count(), 1, "'{old}' is there once");
+        let error = open(&example.replace(old, new)).unwrap_err();
+        assert!(has_place(&error) && error.ends_with(&format!(": error: {says}")), "{error}");
+    }
+}
+
+#[test]
 fn an_expression_that_fails_names_its_workload_and_its_key() {
     let manual = include_str!("../../../../kernels/README.md");
     let example = manual.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();

@@ -2,7 +2,8 @@
 
 use crate::support::{Folder, Judged, run, write_script};
 use crate::toy::{PROBLEM, kernel};
-use lab_judge::profile::{ProfileRequest, file};
+use lab_judge::ProfileRequest;
+use lab_judge::profile::file;
 use lab_protocol::Exit;
 use lab_protocol::profile::{Origin, Profile, ProfileSet, WorkloadDurations};
 use std::path::{Path, PathBuf};

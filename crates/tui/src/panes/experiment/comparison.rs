@@ -11,7 +11,7 @@ use crate::text::{printable, wrap};
 use crate::theme::Theme;
 use crate::widgets::evidence::value_text;
 use crate::widgets::{figure, mark};
-use lab_core::history::details::Compared;
+use lab_core::history::details::{Compared, ComparedProfiles};
 use lab_core::objective::Objective;
 use lab_core::run::chosen::ChosenMeasure;
 use lab_core::run::experiment::Experiment;
@@ -38,6 +38,7 @@ pub fn sections<'a>(
         Section::new("workloads", workloads::lines(&reports, both.ratio().is_ok(), &table)),
         Section::new("beside the peers", peers::side_by_side(comparison.experiments, &table)),
         Section::new("measured", measures(&reports, &table)),
+        Section::new("profile, what moved", profiles(both, &table, columns)),
         changes(&both.diff, between, &title, columns, theme),
     ])
 }
@@ -110,6 +111,29 @@ fn measures_of(experiments: [Option<&Experiment>; 2], measure: Option<ChosenMeas
     };
     let [one, other] = experiments;
     [text(one, a, ends_a), text(other, b, ends_b)]
+}
+
+/// What moved from one profile to the other, the largest move first.
+fn profiles(both: &Compared, table: &Columns, columns: usize) -> Vec<Line<'static>> {
+    let quiet = |text: &str| -> Vec<Line<'static>> {
+        let rows = wrap(&printable(text), columns).into_iter();
+        rows.map(|row| Line::styled(row, table.theme.quiet())).collect()
+    };
+    match &both.profiles {
+        ComparedProfiles::Neither => Vec::new(),
+        ComparedProfiles::Not(why) => quiet(why),
+        ComparedProfiles::Moved { moved, caution } => {
+            let mut out = caution.as_deref().map(quiet).unwrap_or_default();
+            if moved.is_empty() {
+                out.extend(quiet("every figure is the same"));
+            }
+            out.extend(moved.iter().filter_map(|of| {
+                let by = of.by.map(|by| format!(" ({})", by.words())).unwrap_or_default();
+                table.plain(&of.what, [of.before.clone(), format!("{}{by}", of.after)])
+            }));
+            out
+        }
+    }
 }
 
 /// The ratio of the two figures. They come from different runs, and the text says so.

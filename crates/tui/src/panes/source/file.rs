@@ -27,7 +27,8 @@ pub fn draw(frame: &mut Frame, slot: PaneSlot, state: &SourceState, fit: &FileFi
         state,
         theme,
         digits: state.digits(),
-        gutter: state.gutter(),
+        gutter: state.gutter(area),
+        hot: state.hot.columns(area.width),
         columns: state.text_columns(area),
         focused: slot.is_focused,
         search: slot.needle,
@@ -42,6 +43,8 @@ struct FilePainter<'a> {
     theme: &'a Theme,
     digits: usize,
     gutter: usize,
+    /// Columns of the profile in it.
+    hot: usize,
     /// Columns of the text.
     columns: usize,
     focused: bool,
@@ -79,6 +82,10 @@ impl FilePainter<'_> {
             },
             Span::raw(" "),
         ];
+        if self.hot > 0 {
+            let (cell, is_hot) = state.hot.cell(line, self.hot);
+            spans.push(Span::styled(cell, if is_hot { theme.warn() } else { theme.quiet() }));
+        }
         let styles = colours_of(state.colours(SourceVersion::Present), line, theme);
         let about: Vec<StyledRange> = messages
             .iter()

@@ -1,6 +1,7 @@
 //! The state of the pane Source: the kernel's text and what it is compared with, the cursor, the visible rows.
 
 use super::changes::{LineChange, changes};
+use super::hot::HotLines;
 use super::message_rows::{message_columns, wrapped};
 use crate::diff::{self, DiffLayout};
 use crate::highlight::Highlighted;
@@ -50,6 +51,8 @@ pub struct SourceState {
     pub(super) source: Option<SourceView>,
     colours: [Highlighted; 2],
     pub(super) messages: SourceMessages,
+    /// What the profile of the present text says.
+    pub hot: HotLines,
     /// The runs of the messages, and how many each had.
     placed: Option<Vec<(RunId, usize)>>,
     /// The newest run whose first error the cursor went to.
@@ -258,15 +261,6 @@ impl SourceState {
         self.jumped = true;
     }
 
-    /// Goes to the next message; in a diff or without messages, to the next change. False where there is neither.
-    pub fn step_mark(&mut self, forward: bool) -> bool {
-        let lines: Vec<usize> = self.messages.lines().collect();
-        match self.mode {
-            SourceMode::File if !lines.is_empty() => self.step(&lines, forward),
-            _ => self.step_change(forward),
-        }
-    }
-
     pub fn step_change(&mut self, forward: bool) -> bool {
         match self.mode {
             SourceMode::File => self.step(&self.starts.clone(), forward),
@@ -275,7 +269,7 @@ impl SourceState {
     }
 
     /// Goes to the next of these lines, from the last to the first.
-    fn step(&mut self, lines: &[usize], forward: bool) -> bool {
+    pub(super) fn step(&mut self, lines: &[usize], forward: bool) -> bool {
         let next = match forward {
             true => lines.iter().find(|line| **line > self.cursor).or(lines.first()),
             false => lines.iter().rfind(|line| **line < self.cursor).or(lines.last()),
@@ -345,14 +339,14 @@ impl SourceState {
         self.count().to_string().len().max(3)
     }
 
-    /// Columns before the text: cursor, sign, number, change, and a blank.
-    pub(super) fn gutter(&self) -> usize {
-        self.digits() + 4
+    /// Columns before the text: cursor, sign, number, change, the profile, and a blank.
+    pub(super) fn gutter(&self, area: Rect) -> usize {
+        self.digits() + 4 + self.hot.columns(area.width)
     }
 
     /// Columns of the text.
     pub(super) fn text_columns(&self, area: Rect) -> usize {
-        usize::from(area.width).saturating_sub(self.gutter())
+        usize::from(area.width).saturating_sub(self.gutter(area))
     }
 
     /// The layout that a fit draws.

@@ -83,12 +83,12 @@ impl<'a> UnderNcu<'a> {
     pub fn launch(
         &self,
         problem: &mut dyn Problem,
-        counters: &Counters,
+        counters: Counters,
         cases: &[usize],
         out: &mut Writer,
     ) -> Result<Report, Stop> {
         let command =
-            self.ncu.command(counters, &self.kernels, &self.report(), &self.folder.path().join("log"));
+            self.ncu.command(&counters, &self.kernels, &self.report(), &self.folder.path().join("log"));
         let tool = WatchingTool {
             environment: vec![exec_wrapper::wrap(&command)],
             folder: self.folder.path().to_owned(),
@@ -156,7 +156,7 @@ impl<'a> UnderNcu<'a> {
     ) -> Result<Result<Counted, String>, Stop> {
         let set = self.session.request.set;
         let began = Instant::now();
-        let launched = match self.launch(problem, &Counters::Set(set), &[number], out)? {
+        let launched = match self.launch(problem, Counters::Set(set), &[number], out)? {
             Report::Written { launched } => launched.into_iter().next(),
             Report::NoCounters(why) => return Ok(Err(why)),
         };

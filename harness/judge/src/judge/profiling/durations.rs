@@ -25,7 +25,7 @@ impl ProfileSession<'_> {
         out.line("profiler", format_args!("ncu {} workloads={}", ncu.version, cases.len()))?;
         let run = UnderNcu::new(self, &ncu, first)?;
         let all: Vec<usize> = (0..cases.len()).collect();
-        let launched = match run.launch(problem, &Counters::Duration, &all, out)? {
+        let launched = match run.launch(problem, Counters::Duration, &all, out)? {
             Report::Written { launched } => launched,
             Report::NoCounters(why) => return Err(Stop::Lab(why)),
         };

@@ -11,6 +11,7 @@ use crate::problem::wavegru::tests::SMALL;
 use crate::problem::wavegru::weights::Weights;
 use fake::{Judging, judge, judge_in};
 use lab_protocol::report::Report;
+use lab_system::file_lock;
 use std::path::Path;
 
 fn fails(log: &str, gate: Option<&str>, failure: Option<&str>) {
@@ -246,6 +247,15 @@ fn sealed_runs_are_made_ahead_launched_once_and_gone() {
     for (run, _) in &stored {
         assert!(!config.run_seeds.contains(&run.inputs.seed) && run.expected.margin >= config.margin);
     }
+    // One process makes runs at a time: each uses many cores.
+    let folder =
+        std::fs::read_dir(cache.path().join("wavegru-runs")).unwrap().next().unwrap().unwrap().path();
+    let how = std::fs::File::options().create(true).append(true).clone();
+    let others = file_lock::take(&folder.join("making.lock"), &how).unwrap().unwrap();
+    let more = StockSize { sealed: 20, ..size };
+    stock.make_ahead(more, &mut || true).unwrap();
+    assert_eq!(stock.stored(Shelf::Sealed).len(), stored.len());
+    drop(others);
     // What is in stock is not made again.
     let before = stock.stored(Shelf::Sealed).len();
     stock.make_ahead(size, &mut || true).unwrap();

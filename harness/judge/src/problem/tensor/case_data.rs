@@ -165,6 +165,9 @@ pub fn draw(
     with_expected(spec, index, drawn, reference)
 }
 
+/// Parts of cases, each named by the case's index, with their data.
+type PartsWithData = Vec<((usize, Part), CaseData)>;
+
 /// [`draw`] for several parts, as long as `is_idle` returns true: it is asked before each. While the reference launches on one part,
 /// the next is drawn.
 pub fn draw_each(
@@ -174,7 +177,7 @@ pub fn draw_each(
     device: &DeviceInfo,
     seed: u64,
     is_idle: &mut dyn FnMut() -> bool,
-) -> Result<Vec<((usize, Part), CaseData)>, Stop> {
+) -> Result<PartsWithData, Stop> {
     let plain_spec: &ProblemSpec = spec;
     std::thread::scope(|scope| {
         let (sender, drawn) = sync_channel(1);

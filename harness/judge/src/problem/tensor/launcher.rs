@@ -105,26 +105,33 @@ impl CaseLauncher {
         worker: &mut Worker,
         sets: &[Inputs],
     ) -> Result<Self, Stop> {
-        let mut launcher =
-            CaseLauncher { spec: spec.clone(), index, sets: Vec::new(), shares_buffers: false };
-        for set in sets {
+        let mut launcher = CaseLauncher::without_sets(spec, index, false);
+        for (number, set) in sets.iter().enumerate() {
             let buffers = launcher.buffers(worker, set)?;
             launcher.sets.push(buffers);
+            launcher.write_inputs(worker, number, set)?;
         }
         Ok(launcher)
     }
 
-    /// As [`CaseLauncher::set_up`], with one set of buffers for all sets: each launch uploads its inputs anew. For many small sets
-    /// that takes a part of the time, and no two of them can be launched without a preparation in between.
+    fn without_sets(spec: &Rc<ProblemSpec>, index: usize, shares_buffers: bool) -> Self {
+        CaseLauncher { spec: spec.clone(), index, sets: Vec::new(), shares_buffers }
+    }
+
+    /// As [`CaseLauncher::set_up`], with one set of buffers for all sets. It uploads nothing: each launch uploads its inputs. For many
+    /// small sets that takes a part of the time, and no two of them can be launched without a preparation in between.
     pub fn set_up_shared(
         spec: &Rc<ProblemSpec>,
         index: usize,
         worker: &mut Worker,
         sets: &[Inputs],
     ) -> Result<Self, Stop> {
-        let first = &sets[..sets.len().min(1)];
-        let launcher = CaseLauncher::set_up(spec, index, worker, first)?;
-        Ok(CaseLauncher { shares_buffers: true, ..launcher })
+        let mut launcher = CaseLauncher::without_sets(spec, index, true);
+        if let Some(first) = sets.first() {
+            let buffers = launcher.buffers(worker, first)?;
+            launcher.sets.push(buffers);
+        }
+        Ok(launcher)
     }
 
     /// Whether all sets of inputs have the same buffers.
@@ -143,10 +150,7 @@ impl CaseLauncher {
             let buffer = worker.buffer(&self.name_of(&tensor.name), shaped.bytes())?;
             worker.set_poisons(buffer, shaped.dtype.poisons());
             buffers.push(match content {
-                Some(content) if tensor.role == TensorRole::In => {
-                    worker.write_input(buffer, content)?;
-                    TensorBuffer::Input(buffer)
-                }
+                Some(_) if tensor.role == TensorRole::In => TensorBuffer::Input(buffer),
                 _ => TensorBuffer::Output(buffer),
             });
         }

@@ -13,27 +13,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-const PROBLEM: &str = r#"
-entry = "twice"
-dims = ["n"]
-cache = "CACHE"
-[[tensor]]
-name = "x"
-role = "in"
-type = "f32"
-shape = ["n"]
-values = { normal = {} }
-[[tensor]]
-name = "y"
-role = "out"
-type = "f32"
-shape = ["n"]
-[tolerance.f32]
-[objective]
-samples = "n"
-[[workload]]
-dims = { n = 100 }
-"#;
+const PROBLEM: &str = concat!(
+    "entry = \"twice\"\ndims = [\"n\"]\ncache = \"CACHE\"\n",
+    include_str!("../../../tests/one_to_one.toml"),
+    "[objective]\nsamples = \"n\"\n[[workload]]\ndims = { n = 100 }\n"
+);
 
 /// What happened to the device: a module was loaded, so many bytes were filled, one launch or several in a graph ran with
 /// these two pointers, memory was read from this address.

@@ -17,7 +17,8 @@ use super::run_maker::{RunMaker, cores, parities, take};
 use super::weights::Weights;
 use crate::outcome::Stop;
 use lab_protocol::report::Writer;
-use std::fs::{self, File};
+use lab_system::file_lock::{self, LockedFile};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -35,6 +36,13 @@ pub enum Shelf {
     Fresh,
     Used,
     Sealed,
+}
+
+/// The file whose lock a process has that makes runs of the model.
+const MAKING: &str = "making.lock";
+
+fn how_to_lock() -> OpenOptions {
+    OpenOptions::new().create(true).append(true).clone()
 }
 
 /// A run of the pool. `fresh` is its file if no judgement has launched it.
@@ -118,18 +126,13 @@ impl<'a> RunStock<'a> {
     /// Takes `count` runs for a judgement: fresh ones first, then used ones, and where even these are too few, new ones
     /// that are computed now on every core.
     pub fn pool(&self, count: usize, out: &mut Writer) -> Result<Vec<PoolRun>, Stop> {
-        let (mut fresh, mut used) = (self.stored(Shelf::Fresh), self.stored(Shelf::Used));
-        let (mut runs, mut missing) = (Vec::new(), Vec::new());
-        for parity in parities(count) {
-            let of_parity = |(run, _): &(ReferenceRun, PathBuf)| run.inputs.seed % 2 == parity;
-            if let Some((run, file)) = take(&mut fresh, of_parity) {
-                runs.push(PoolRun { run, fresh: Some(file) });
-            } else if let Some((run, _)) = take(&mut used, of_parity) {
-                runs.push(PoolRun { run, fresh: None });
-            } else {
-                missing.push(parity);
-            }
+        let (runs, missing) = self.on_shelves(count);
+        if missing.is_empty() {
+            return Ok(runs);
         }
+        let _making = self.wait_to_make(out)?;
+        // Another judge may have made them meanwhile.
+        let (mut runs, mut missing) = self.on_shelves(count);
         if missing.is_empty() {
             return Ok(runs);
         }
@@ -147,6 +150,43 @@ impl<'a> RunStock<'a> {
             }
         }
         Ok(runs)
+    }
+
+    /// Runs of these shelves, fresh ones first, and the parities of which there are too few.
+    fn on_shelves(&self, count: usize) -> (Vec<PoolRun>, Vec<u64>) {
+        let (mut fresh, mut used) = (self.stored(Shelf::Fresh), self.stored(Shelf::Used));
+        let (mut runs, mut missing) = (Vec::new(), Vec::new());
+        for parity in parities(count) {
+            let of_parity = |(run, _): &(ReferenceRun, PathBuf)| run.inputs.seed % 2 == parity;
+            if let Some((run, file)) = take(&mut fresh, of_parity) {
+                runs.push(PoolRun { run, fresh: Some(file) });
+            } else if let Some((run, _)) = take(&mut used, of_parity) {
+                runs.push(PoolRun { run, fresh: None });
+            } else {
+                missing.push(parity);
+            }
+        }
+        (runs, missing)
+    }
+
+    /// The lock of those who make runs of this model, each on all cores. `None` where it is another process's, or where the cache
+    /// folder cannot be written.
+    fn try_to_make(&self) -> Option<LockedFile> {
+        fs::create_dir_all(&self.folder).ok()?;
+        file_lock::take(&self.folder.join(MAKING), &how_to_lock()).ok()?
+    }
+
+    /// [`RunStock::try_to_make`], once the other process is done. Somebody waits for this judge.
+    fn wait_to_make(&self, out: &mut Writer) -> Result<Option<LockedFile>, Stop> {
+        if let Some(own) = self.try_to_make() {
+            return Ok(Some(own));
+        }
+        let place = self.folder.join(MAKING);
+        if !file_lock::is_held(&place) {
+            return Ok(None);
+        }
+        out.text("another judge computes references of this model: waiting for it")?;
+        Ok(file_lock::wait(&place, &how_to_lock()).ok())
     }
 
     /// Notes that a judgement launches this run. `fresh` is its file if no judgement had launched it. Returns false if one
@@ -209,12 +249,17 @@ impl<'a> RunStock<'a> {
         Ok((runs, made))
     }
 
-    /// Fills the stock, as long as `is_idle` returns true: sealed runs for one keep and fresh ones for one judgement first,
+    /// Fills the stock, as long as `is_idle` returns true and no other process makes runs of this model: sealed runs for one keep and fresh ones for one judgement first,
     /// then twice as many. Then forgets the runs that were used longest ago.
     ///
     /// Sealed runs come first: a save may use runs again and says so, but without sealed runs a keep has to wait for them.
     pub fn make_ahead(&self, size: StockSize, is_idle: &mut dyn FnMut() -> bool) -> io::Result<()> {
         if !is_idle() {
+            return Ok(());
+        }
+        // Where the folder cannot be written, storing the first run says so.
+        let making = self.try_to_make();
+        if making.is_none() && file_lock::is_held(&self.folder.join(MAKING)) {
             return Ok(());
         }
         let shelves = [

@@ -103,9 +103,6 @@ impl ProblemFile {
     pub(super) fn check_scalars(&self, names: &[&str]) -> Result<(), KeyError> {
         for (i, s) in self.scalar.iter().enumerate() {
             let of = |e: KeyError| e.of(format_args!("scalar '{}'", s.name)).within(i).within("scalar");
-            if !matches!(s.dtype, Dtype::F32 | Dtype::I32 | Dtype::I64) {
-                return Err(of(KeyError::new(SCALAR_TYPES).within("type")));
-            }
             s.value.check(names).map_err(|e| of(KeyError::new(e).within("value")))?;
         }
         Ok(())

@@ -11,7 +11,7 @@ use crate::dtype::Dtype;
 use crate::probe::bounds::CacheState;
 use lab_protocol::When;
 use lab_stats::aggregate::Aggregate;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 
 #[derive(Deserialize)]
@@ -110,9 +110,25 @@ pub(super) enum ExtentText {
 #[serde(deny_unknown_fields)]
 pub(super) struct ScalarText {
     pub name: String,
-    #[serde(rename = "type")]
+    #[serde(rename = "type", deserialize_with = "scalar_type")]
     pub dtype: Dtype,
     pub value: NumberText,
+}
+
+/// The types of scalars are fewer than those of tensors, and an error of another one lists these.
+fn scalar_type<'de, D: Deserializer<'de>>(text: D) -> Result<Dtype, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    enum ScalarType {
+        F32,
+        I32,
+        I64,
+    }
+    Ok(match ScalarType::deserialize(text)? {
+        ScalarType::F32 => Dtype::F32,
+        ScalarType::I32 => Dtype::I32,
+        ScalarType::I64 => Dtype::I64,
+    })
 }
 
 /// Each limit is a number or an expression.

@@ -1,0 +1,92 @@
+//! Profiles: when one is read for a view, and the key that has one made.
+
+use crate::effect::{Effect, Redraw};
+use crate::model::Model;
+use crate::overlay::Overlay;
+use crate::panes::source::HotLines;
+use crate::profile::{ProfileRequest, ProfileView};
+use crate::request::ViewRequest;
+use crate::status::MessageLevel;
+use crate::views::{Pane, View};
+use lab_core::run::RunId;
+
+impl Model {
+    /// Reads the profile of the selected experiment or of the present kernel, where a view shows it and it was not read yet.
+    pub(super) fn load_profile(&mut self) -> Option<Effect> {
+        if !self.panes.shows(Pane::Profile) && !self.panes.shows(Pane::Source) {
+            return None;
+        }
+        let selected = self.selection.key.as_ref().filter(|_| self.panes.view == View::Device);
+        let run = match selected {
+            Some(key) => key.run,
+            None => self.runs.last.as_ref().map(|last| last.start.id),
+        };
+        let snapshot = self.repository.status.as_ref().map(|status| &status.snapshot);
+        let request = ProfileRequest {
+            run: run?,
+            incumbent: snapshot.and_then(|snapshot| snapshot.incumbent.clone()),
+            made: self.profiles.made,
+        };
+        if self.profiles.request.as_ref() == Some(&request) {
+            return None;
+        }
+        self.profiles.request = Some(request.clone());
+        Some(Effect::View(ViewRequest::Profile(request)))
+    }
+
+    /// Puts the hot lines of the present text into Source. A profile of other bytes has other lines, so it has none there.
+    pub(super) fn place_hot_lines(&mut self) {
+        let present = self.panes.source.source().and_then(|source| source.present.as_ref().ok());
+        let read = self.profiles.view.as_ref().map(|view| view.request.clone());
+        let wanted = read.zip(present.map(|present| present.fingerprint.clone()));
+        if wanted == self.profiles.placed {
+            return;
+        }
+        let profile = wanted.as_ref().and_then(|(_, files)| self.profiles.of(files));
+        self.panes.source.hot =
+            profile.map(|profile| HotLines::of(profile, &self.setup.kernel)).unwrap_or_default();
+        self.profiles.placed = wanted;
+    }
+
+    /// Shows the machine code of the profiled line at the cursor; false where the line was not profiled.
+    pub(super) fn open_listing(&mut self) -> bool {
+        let Some((line, rows)) = self.panes.source.listing() else { return false };
+        self.overlays.push(Overlay::Listing { title: format!("SASS of line {line}"), rows });
+        true
+    }
+
+    pub(super) fn on_profile(&mut self, view: ProfileView) -> Vec<Effect> {
+        if self.profiles.request.as_ref() != Some(&view.request) {
+            self.frame.redraw = Redraw::No;
+            return Vec::new();
+        }
+        self.profiles.view = Some(view);
+        Vec::new()
+    }
+
+    /// Has the present bytes profiled.
+    pub(super) fn start_profile(&mut self) -> Vec<Effect> {
+        self.profiles.running = Some(self.now);
+        self.profiles.failed = None;
+        let stop = self.appearance.keymap.way(crate::keymap::Action::Stop);
+        self.say(MessageLevel::Info, format!("a profile is being made; {stop} ends it"));
+        vec![Effect::StartProfile]
+    }
+
+    /// A profile was made for a run, or could not be made.
+    pub(super) fn on_profiled(&mut self, result: Result<RunId, String>) -> Vec<Effect> {
+        self.profiles.running = None;
+        match result {
+            Ok(run) => {
+                self.profiles.made += 1;
+                let device = self.appearance.keymap.way(crate::keymap::Action::Device);
+                self.say(MessageLevel::Info, format!("run {run} has a profile: {device} shows it"));
+            }
+            Err(why) => {
+                self.say(MessageLevel::Error, format!("no profile: {why}"));
+                self.profiles.failed = Some(why);
+            }
+        }
+        Vec::new()
+    }
+}
