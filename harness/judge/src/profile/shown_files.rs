@@ -48,10 +48,10 @@ mod tests {
         options.shown_as = Some("kernels/a/kernel.cu".into());
         options.roots = vec![root.path().to_owned()];
         for (reported, expected) in [
-            ("/root/.cache/lab/snapshots/.tmpZ/files/kernel.cu", "kernels/a/kernel.cu"),
-            ("/root/.cache/lab/snapshots/.tmpZ/files/tiles.cuh", "kernels/a/tiles.cuh"),
+            ("/home/user/.cache/lab/snapshots/.tmpZ/files/kernel.cu", "kernels/a/kernel.cu"),
+            ("/home/user/.cache/lab/snapshots/.tmpZ/files/tiles.cuh", "kernels/a/tiles.cuh"),
             ("/old/copy/shared/math.cuh", "shared/math.cuh"),
-            ("/tmp/tmp.Nu5COVSthK/lab.h", "lab.h"),
+            ("/tmp/built/lab.h", "lab.h"),
             ("/usr/local/cuda/include/cuda_fp16.hpp", "/usr/local/cuda/include/cuda_fp16.hpp"),
         ] {
             assert_eq!(shown(reported, &options), expected, "{reported}");
