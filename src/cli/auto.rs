@@ -1,6 +1,6 @@
 //! `lab auto`: lets a command edit the kernel again and again, and judges and decides each edit.
 
-use super::auto_status::{self, StatusArgs, counts, in_words};
+use super::auto_status::{self, StatusArgs, counts};
 use super::json::run::RunReport;
 use super::{KernelArg, complain, failed, open, say};
 use crate::confinement;
@@ -258,7 +258,7 @@ impl Running<'_> {
             (Phase::Paused, _) => say("paused: `lab auto resume` lets it go on"),
             (_, Some(turn)) if turn.turn != shown => {
                 shown = turn.turn;
-                say(&in_words(turn));
+                say(&turn.in_words());
                 turn.ignored.iter().take(IGNORED_LINES).for_each(|line| say(&format!("  ignored: {line}")));
                 turn.answer_error.iter().for_each(|error| say(&format!("  {error}")));
                 if let Ok(repo) = Repo::open(project) {

@@ -3,7 +3,7 @@
 use super::{JsonArg, KernelArg, answer, open, say};
 use anyhow::Result;
 use clap::Args;
-use lab_core::auto::{self, DiskUse, KeptPoint, LastTurn, LeftRun, Phase, State, TurnOutcome};
+use lab_core::auto::{self, DiskUse, KeptPoint, LeftRun, Phase, State};
 use lab_core::repo::short;
 use lab_core::text::figures;
 use lab_protocol::Exit;
@@ -80,7 +80,7 @@ fn tell_status(running: bool, state: &State) {
         (false, None) => format!("killed in turn {}; the next `lab auto` goes on from there", state.turn),
     });
     say(&format!("  {}", counts(state)));
-    state.last_turn.iter().for_each(|turn| say(&format!("  last: {}", in_words(turn))));
+    state.last_turn.iter().for_each(|turn| say(&format!("  last: {}", turn.in_words())));
     where_it_stands(state).iter().for_each(|line| say(&format!("  {line}")));
 }
 
@@ -140,20 +140,4 @@ pub(super) fn counts(state: &State) -> String {
         text += &format!("; plateau: {} turns in a row brought no keep", counts.discards_in_a_row);
     }
     text
-}
-
-/// One line about a turn.
-pub(super) fn in_words(turn: &LastTurn) -> String {
-    let word = match turn.outcome {
-        TurnOutcome::Kept => "kept",
-        TurnOutcome::Discarded => "discarded",
-        TurnOutcome::Crash => "crash, discarded",
-        TurnOutcome::Left => "left undecided",
-        TurnOutcome::Known => "known",
-        TurnOutcome::Nothing => "nothing changed",
-        TurnOutcome::Failed => "failed",
-    };
-    let run = turn.run.map(|run| format!(" run {run}")).unwrap_or_default();
-    let why = if turn.why.is_empty() { String::new() } else { format!(": {}", turn.why) };
-    format!("turn {}: {word}{run}{why}", turn.turn)
 }

@@ -8,8 +8,9 @@ use lab_protocol::profile::Profile;
 use lab_tui::profile::{ProfileRequest, ProfileView};
 
 /// The newest profile of the bytes that the run judged, and the newest one of the incumbent.
-pub fn load(project: &Project, index: &mut RunIndex, request: ProfileRequest) -> ProfileView {
-    index.refresh();
+pub fn load(project: &Project, request: ProfileRequest) -> ProfileView {
+    // Read anew each time: kept, it would hold every run of the project a second time.
+    let index = RunIndex::open(project);
     let fingerprint = index.summary(request.run).map(|run| run.fingerprint.clone());
     let of_bytes: Vec<RunId> = match &fingerprint {
         Some(files) => {

@@ -84,7 +84,7 @@ fn next(inbox: &Receiver<ViewRequest>, waiting: &mut Vec<ViewRequest>) -> Option
 struct Known {
     /// The walk through the graph, as far as it has been read.
     walk: Option<Graph>,
-    /// The index of the runs of this project, for the loop and for profiles.
+    /// The index of the runs of this project, for the loop.
     index: Option<(Arc<Project>, RunIndex)>,
 }
 
@@ -113,9 +113,7 @@ fn answer(project: &Arc<Project>, request: ViewRequest, known: &mut Known) -> Vi
             let read = LoopView::read(project, known.index(project), around.lines());
             ViewReply::Loop(Box::new(read.map_err(in_words)))
         }
-        ViewRequest::Profile(asked) => {
-            ViewReply::Profile(Box::new(profile_files::load(project, known.index(project), asked)))
-        }
+        ViewRequest::Profile(asked) => ViewReply::Profile(Box::new(profile_files::load(project, asked))),
         ViewRequest::Commit(id, around) => {
             let details = Repo::open(project);
             let details = details.and_then(|repo| repo::commit_details(&repo, &id, around.lines()));

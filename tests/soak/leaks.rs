@@ -36,11 +36,6 @@ impl Held {
         }
     }
 
-    /// The same with so many files more.
-    pub fn and_files(self, files: usize) -> Held {
-        Held { descriptors: self.descriptors + files, ..self }
-    }
-
     fn fits(&self, most: &Held) -> bool {
         self.threads <= most.threads && self.descriptors <= most.descriptors && self.children <= most.children
     }

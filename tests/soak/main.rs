@@ -36,8 +36,7 @@ fn a_long_day_ends_as_it_began() {
     let bench = Bench::new();
     let mut day = Day::begin(&bench, seed);
     day.settle();
-    // The view loader has the two files of the runs' index open, once a day's runs have made them.
-    let held = Held::by(day.pid()).and_files(2);
+    let held = Held::by(day.pid());
     day.everything_once();
     let mut memory = Memory::of(day.pid());
     memory.look();

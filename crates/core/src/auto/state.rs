@@ -113,6 +113,22 @@ pub struct LastTurn {
 }
 
 impl LastTurn {
+    /// How the turn ended, in one line.
+    pub fn in_words(&self) -> String {
+        let word = match self.outcome {
+            TurnOutcome::Kept => "kept",
+            TurnOutcome::Discarded => "discarded",
+            TurnOutcome::Crash => "crash, discarded",
+            TurnOutcome::Left => "left undecided",
+            TurnOutcome::Known => "known",
+            TurnOutcome::Nothing => "nothing changed",
+            TurnOutcome::Failed => "failed",
+        };
+        let run = self.run.map(|run| format!(" run {run}")).unwrap_or_default();
+        let why = if self.why.is_empty() { String::new() } else { format!(": {}", self.why) };
+        format!("turn {}: {word}{run}{why}", self.turn)
+    }
+
     /// A turn that has just begun.
     pub(super) fn begun(turn: u64) -> LastTurn {
         LastTurn {

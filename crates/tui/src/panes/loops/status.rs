@@ -18,7 +18,7 @@ use crate::text::{pad, printable, wrap};
 use crate::theme::Theme;
 use crate::widgets::text_pane::draw_text;
 use crate::widgets::{PaneSlot, ScrolledText};
-use lab_core::auto::{LastTurn, LoopView, OnDisk, Phase, Request, State, TurnOutcome};
+use lab_core::auto::{LoopView, OnDisk, Phase, Request, State, TurnOutcome};
 use lab_core::text::figures::thousands;
 use ratatui::Frame;
 use ratatui::style::Style;
@@ -120,7 +120,7 @@ fn of_loop(data: Data, view: &LoopView, state: &State, theme: &Theme, keymap: &K
     if let Some(turn) = &state.last_turn {
         facts.push(fact(
             "last turn",
-            printable(&last(turn)).into_owned(),
+            printable(&turn.in_words()).into_owned(),
             outcome_style(turn.outcome, theme),
         ));
         let errors =
@@ -257,22 +257,6 @@ fn budget(view: &LoopView, state: &State, now: jiff::Timestamp) -> String {
         parts.push("no limit".to_owned());
     }
     parts.join(" · ")
-}
-
-/// One sentence about a turn.
-fn last(turn: &LastTurn) -> String {
-    let word = match turn.outcome {
-        TurnOutcome::Kept => "kept",
-        TurnOutcome::Discarded => "discarded",
-        TurnOutcome::Crash => "crash, discarded",
-        TurnOutcome::Left => "left undecided",
-        TurnOutcome::Known => "known",
-        TurnOutcome::Nothing => "nothing changed",
-        TurnOutcome::Failed => "failed",
-    };
-    let run = turn.run.map(|run| format!(" run {run}")).unwrap_or_default();
-    let why = if turn.why.is_empty() { String::new() } else { format!(": {}", turn.why) };
-    format!("turn {}: {word}{run}{why}", turn.turn)
 }
 
 fn outcome_style(outcome: TurnOutcome, theme: &Theme) -> Style {
