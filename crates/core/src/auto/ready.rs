@@ -68,8 +68,10 @@ impl Ready {
 
     fn wanted(&self, project: &Project, spec: &RunSpec) -> usize {
         let is_gpu = spec.device.unwrap_or(project.config.device) != Target::Cpu;
+        // The workers are forks of the Python on standby, whose use of the device another run takes for a stranger's.
+        let is_forked = self.python.is_some();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        if self.edits_are_quick && is_gpu && cores >= ENOUGH_CORES { MOST } else { 1 }
+        if self.edits_are_quick && is_gpu && !is_forked && cores >= ENOUGH_CORES { MOST } else { 1 }
     }
 
     /// The run that the judges were started for.

@@ -159,12 +159,12 @@ fn runs_this_program(pid: u32) -> bool {
     file("self").is_some_and(|own| file(&pid.to_string()) == Some(own))
 }
 
-/// Whether the process is one that a judge or its Python on standby started: `python -m lab_harness.worker`, or a fork of
-/// `python -m lab_harness.standby`.
+/// Whether the process is a judge's Python worker, `python -m lab_harness.worker`. A fork of the Python on standby counts as another
+/// process: it may run a harness of the user, which knows nothing of the device's lock.
 fn is_python_worker(pid: u32) -> bool {
     let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
-    words.windows(2).any(|pair| pair[0] == b"-m" && pair[1].starts_with(b"lab_harness."))
+    words.windows(2).any(|pair| pair[0] == b"-m" && pair[1] == b"lab_harness.worker")
 }
 
 /// Returns the parent of a process: the fourth field of `/proc/PID/stat`. The second field is a name in brackets,
