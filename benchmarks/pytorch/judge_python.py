@@ -94,7 +94,8 @@ class Set:
         self.outputs = [tensor for tensor in problem["tensor"] if tensor["role"] == "out"]
         for tensor in problem["tensor"]:
             values = draw(tensor, dims)
-            if planted and tensor.get("planted") and (planted != "nan" or "nan" in (tensor["planted"] or [])):
+            allowed = tensor.get("planted")
+            if planted and allowed and (planted != "nan" or (allowed is not True and "nan" in allowed)):
                 plant(values, planted)
             self.tensors[tensor["name"]], guards = guarded(values)
             self.guards += guards
