@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use lab_core::auto::{self, Auto, Budget, Editor, Ended, Options, Phase, Request, State};
 use lab_core::project::Project;
 use lab_core::repo::Repo;
-use lab_core::run::Reason;
+use lab_core::run::{Reason, RunId};
 use lab_core::run::record::Record;
 use lab_core::runner::process::Control;
 use lab_core::runner::spec::RunSpec;
@@ -18,7 +18,7 @@ use lab_protocol::{Exit, Target};
 use lab_system::{child_group, lifetime};
 use serde_json::Value;
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
@@ -189,7 +189,8 @@ fn run(options: &AutoArgs) -> Result<ExitCode> {
     };
     let control = Arc::new(Control::new()?);
     let ended_by = end_on_signals(control.clone())?;
-    let running = Running { options: &loop_options, control: &control, ended_by: &ended_by };
+    let cut = Mutex::new(RunId(0));
+    let running = Running { options: &loop_options, control: &control, ended_by: &ended_by, cut: &cut };
     if options.lanes.is_empty() {
         project.config.auto.keep_shorter |= options.keep_shorter;
         return running.run(&project, options.device, "").map(ExitCode::from);
@@ -232,6 +233,7 @@ struct Running<'a> {
     options: &'a Options,
     control: &'a Control,
     ended_by: &'a AtomicI32,
+    cut: &'a Mutex<RunId>,
 }
 
 impl Running<'_> {
@@ -271,8 +273,8 @@ impl Running<'_> {
             }
             _ => {}
         };
-        let (options, control) = (self.options, self.control);
-        let mut auto = Auto { project, options, spec: &spec, control, report: &report, tell: &mut tell };
+        let (options, control, cut) = (self.options, self.control, self.cut);
+        let mut auto = Auto { project, options, spec: &spec, control, cut, report: &report, tell: &mut tell };
         let ended = auto::run(&mut auto)?;
         if let Some(state) = auto::read_state(project)? {
             say(&counts(&state));

@@ -1,6 +1,7 @@
 //! The state of the loop: what `.lab/auto/KEY/state.json` holds, with one KEY for each kernel.
 
 use super::answer::Answer;
+use super::own_part::OwnPart;
 use super::progress::{Best, Bounds, KeptPoint};
 use crate::repo::OtherChanges;
 use crate::run::RunId;
@@ -110,6 +111,9 @@ pub struct LastTurn {
     pub ignored: Vec<String>,
     /// The ref that holds what is in `ignored`.
     pub ignored_ref: Option<String>,
+    /// The lab's own part of the turn, in milliseconds.
+    #[serde(default)]
+    pub own_ms: Option<f64>,
 }
 
 impl LastTurn {
@@ -142,6 +146,7 @@ impl LastTurn {
             output: Vec::new(),
             ignored: Vec::new(),
             ignored_ref: None,
+            own_ms: None,
         }
     }
 
@@ -197,6 +202,9 @@ pub struct State {
     /// The last runs that were left to a person.
     #[serde(default)]
     pub left: Vec<LeftRun>,
+    /// The lab's own part of the newest turns. `None` before the first turn has ended.
+    #[serde(default)]
+    pub own_part: Option<OwnPart>,
 }
 
 /// A run that the rule left to a person.
@@ -235,6 +243,7 @@ impl State {
             older_kept: Vec::new(),
             cleaned: 0,
             left: Vec::new(),
+            own_part: None,
         }
     }
 
