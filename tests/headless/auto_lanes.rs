@@ -158,7 +158,8 @@ fn each_lane_of_the_mutator_makes_its_own_changes_the_same_ones_in_each_reposito
         for run in runs {
             let record: serde_json::Value =
                 serde_json::from_str(&lab.read(&format!(".lab/runs/{run}/record.json"))).unwrap();
-            made[usize::from(record["target"] == "cuda:1")].push(lab.read(&format!(".lab/runs/{run}/kernel.cu")));
+            made[usize::from(record["target"] == "cuda:1")]
+                .push(lab.read(&format!(".lab/runs/{run}/kernel.cu")));
         }
         made
     };
@@ -177,8 +178,12 @@ fn the_log_of_an_old_run_is_cut_once_for_all_lanes() {
     lab.git("commit -qam 'a long log'");
     lab.lab("auto --lanes cuda:0,cuda:1 --mutate 1 --experiments 80").is(0);
     let status = lab.lab("auto status --json").is(0).json();
-    let cleaned: Vec<u64> =
-        status["lanes"].as_array().unwrap().iter().map(|lane| lane["state"]["cleaned"].as_u64().unwrap()).collect();
+    let cleaned: Vec<u64> = status["lanes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|lane| lane["state"]["cleaned"].as_u64().unwrap())
+        .collect();
     let last = *cleaned.iter().max().unwrap();
     assert!((1..=60).contains(&last), "{cleaned:?}");
     for run in 1..=160 {

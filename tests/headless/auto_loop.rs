@@ -273,11 +273,13 @@ fn the_kernel_of_a_turn_that_a_person_ends_while_it_is_judged_is_in_git() {
 #[test]
 fn a_turn_that_is_ended_before_its_kernel_is_on_disk_has_its_kernel_in_git() {
     let lab = lab();
-    let line = "echo \"run slower $LAB_TURN\" >> kernel.cu";
+    let line = "echo \"run slower $LAB_TURN\" >> kernel.cu; touch $HOME/editing; while ! [ -e $HOME/go ]; do sleep 0.01; done";
+    let child = Beside::spawn(auto_command(&lab, "--experiments 1", line));
+    until("the command edits", || lab.path("../home/editing").exists());
     // A decision of somebody else: the loop waits before it puts the kernel on disk.
     let held = fs::File::options().append(true).create(true).open(lab.path(".lab/decide.lock")).unwrap();
     held.lock().unwrap();
-    let child = Beside::spawn(auto_command(&lab, "--experiments 1", line));
+    lab.write("../home/go", "");
     until("the kernel is taken", || !state(&lab)["candidate"].is_null());
     lab.lab("auto end-turn").is(0);
     assert_eq!(lab.read("kernel.cu"), "// the first\n");
@@ -290,7 +292,8 @@ fn a_turn_that_is_ended_before_its_kernel_is_on_disk_has_its_kernel_in_git() {
 #[test]
 fn a_turn_that_is_ended_while_the_command_has_changed_nothing_leaves_no_ref() {
     let lab = lab();
-    let line = "[ $LAB_TURN = 2 ] || { touch $HOME/editing; exec sleep 600; }; echo 'run slower' >> kernel.cu";
+    let line =
+        "[ $LAB_TURN = 2 ] || { touch $HOME/editing; exec sleep 600; }; echo 'run slower' >> kernel.cu";
     let child = Beside::spawn(auto_command(&lab, "--experiments 1", line));
     until("the command works", || lab.path("../home/editing").exists());
     lab.lab("auto end-turn").is(0);

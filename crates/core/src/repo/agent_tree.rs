@@ -128,7 +128,10 @@ impl AgentTree {
             git2::TreeWalkResult::Ok
         })?;
         let (root, kernel) = (Root::new(path), project.kernel_name.clone());
-        Ok(Some((AgentTree { root, kernel, base: commit.id(), before, refs: refs::turns_folder(project) }, turn)))
+        Ok(Some((
+            AgentTree { root, kernel, base: commit.id(), before, refs: refs::turns_folder(project) },
+            turn,
+        )))
     }
 
     /// Notes that the turn of the work tree in the folder `path` has ended: [`AgentTree::find`] does not find it any more.

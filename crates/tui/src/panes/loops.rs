@@ -1,8 +1,9 @@
-//! The panes of the view Loop: what the loop of `lab auto` does, the edit of its command, the newest verdicts, and the
+//! The panes of the view Loop: what the loop of `lab auto` and its lanes do, the edit of its command, the newest verdicts, and the
 //! command's output.
 
 pub mod command;
 pub mod edit;
+pub mod lanes;
 pub mod status;
 pub mod verdicts;
 

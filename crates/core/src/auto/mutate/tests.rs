@@ -57,7 +57,8 @@ fn every_kind_of_change_is_made_and_comments_and_strings_stay() {
 #[test]
 fn each_lane_draws_its_own_changes_from_the_seed_and_the_same_ones_each_time() {
     let of_lane = |lane| {
-        let changed = |turn| mutate(KERNEL.as_bytes(), Language::Cuda, Draw { lane, ..draw(1, turn) }, |_| false);
+        let changed =
+            |turn| mutate(KERNEL.as_bytes(), Language::Cuda, Draw { lane, ..draw(1, turn) }, |_| false);
         (0..40).map(|turn| changed(turn).expect("a number").bytes).collect::<Vec<_>>()
     };
     assert_eq!(of_lane(Some("cuda:0")), of_lane(Some("cuda:0")));
@@ -70,7 +71,8 @@ fn what_was_tried_is_not_tried_again_while_there_is_something_else() {
     let kernel = b"int n = 8;\n";
     let mut tried = HashSet::new();
     for turn in 0..40 {
-        let next = mutate(kernel, Language::Cuda, draw(3, turn), |bytes| tried.contains(bytes)).expect("a number");
+        let next =
+            mutate(kernel, Language::Cuda, draw(3, turn), |bytes| tried.contains(bytes)).expect("a number");
         assert!(tried.insert(next.bytes), "{}", next.what);
     }
     assert!(mutate(kernel, Language::Cuda, draw(3, 0), |_| true).is_some(), "better one again than none");
