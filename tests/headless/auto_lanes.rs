@@ -58,6 +58,9 @@ fn two_lanes_have_a_branch_and_an_incumbent_each_and_one_history() {
     let status = lab.lab("auto status --json").is(0).json();
     assert_eq!((&status["running"], status["lanes"].as_array().unwrap().len()), (&false.into(), 2));
     assert_eq!(status["lanes"][0]["state"]["counts"]["kept"], 1);
+    // What the other lane kept is none of its own.
+    assert!(status["lanes"][0]["state"]["best"]["run"].is_u64(), "{status}");
+    assert!(status["lanes"][1]["state"]["best"].is_null(), "{status}");
 }
 
 #[test]

@@ -265,7 +265,11 @@ pub struct Beside(Option<Child>);
 impl Beside {
     #[track_caller]
     pub fn spawn(mut command: Command) -> Beside {
-        Beside(Some(command.spawn().unwrap()))
+        Beside::of(command.spawn().unwrap())
+    }
+
+    pub fn of(child: Child) -> Beside {
+        Beside(Some(child))
     }
 
     /// SIGKILL. Returns once the process is gone.

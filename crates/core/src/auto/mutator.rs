@@ -3,10 +3,11 @@
 use super::answer::Answer;
 use super::command::Edited;
 use super::mutate::{Draw, mutate};
+use super::progress::is_of_lane;
 use super::state::{LastTurn, TurnOutcome};
 use crate::project::Project;
 use crate::repo::{self, Repo};
-use crate::store::{RunIndex, RunSummary};
+use crate::store::RunIndex;
 use anyhow::{Context, Result};
 use lab_protocol::Language;
 
@@ -25,12 +26,10 @@ pub(super) fn edit(
     let repo = Repo::open(project)?;
     let head = repo::head(&repo)?.commit.context("HEAD is on no commit")?;
     let incumbent = repo::bytes_of(&repo, project, &head)?;
-    let is_of_lane = |run: &RunSummary| {
-        lane.is_none_or(|_| index.store().read(run.id).is_ok_and(|run| run.target.as_deref() == Some(device)))
-    };
     let is_tried = |bytes: &[u8]| {
         let Ok(blob) = repo::blob_id(&repo, &project.kernel_name, bytes) else { return false };
-        index.newest_of_blob(&blob).any(|run| run.kernel == project.kernel_name && is_of_lane(run))
+        let mut known = index.newest_of_blob(&blob).filter(|run| run.kernel == project.kernel_name);
+        known.any(|run| is_of_lane(project, index, run, device))
     };
     let language = Language::of(&project.kernel_name);
     Ok(match mutate(&incumbent, language, Draw { seed, lane, turn }, is_tried) {

@@ -131,18 +131,18 @@ impl Running<'_> {
 
     /// Reads where the loop stands, if HEAD moved since.
     fn look(&mut self, auto: &Auto, index: &mut RunIndex) {
-        let project = auto.project;
+        let (project, target) = (auto.project, target(auto).to_string());
         let head = Repo::open(project).ok().and_then(|repo| repo::head(&repo).ok()?.commit);
         index.refresh();
         // A disk that was full may have room again; else the next turn tries.
         let _ = decide::append_owed(project, index);
         if self.head.is_none() || self.head != head {
             (self.state.best, self.state.bounds) =
-                (progress::best(project, index), progress::bounds(project, index));
+                (progress::best(project, index, &target), progress::bounds(project, index, &target));
             self.head = head;
         }
         self.state.older_kept =
-            if self.state.plateau { progress::older_kept(project, index) } else { Vec::new() };
+            if self.state.plateau { progress::older_kept(project, index, &target) } else { Vec::new() };
     }
 
     /// Takes the candidate to its end. Returns how the loop ended, if it did.
