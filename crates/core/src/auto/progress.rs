@@ -71,7 +71,8 @@ fn kept<'i>(
             && decision.is_some_and(|decision| decision.status == Status::Keep && decision.commit.is_some())
             && is_of_lane(project, index, run, target)
     };
-    let may_be = |keys: &Keys| keys.is(Fact::IsDecided) && keys.is(Fact::Passed);
+    let may_be =
+        |keys: &Keys| keys.is(Fact::IsDecided) && (keys.is(Fact::IsKept) || !keys.is(Fact::TellsKept));
     index.newest_of_kernel(&project.kernel_name, may_be).filter(is_kept)
 }
 

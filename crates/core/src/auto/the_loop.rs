@@ -29,6 +29,9 @@ const DECISION_TRIES: u32 = 3;
 /// Turns between two clean-ups.
 const CLEAN_EVERY: u64 = 16;
 
+/// Summaries of runs in memory from which on a clean-up frees them. The digest for a command reads the newest 1,000.
+const MOST_SUMMARIES: usize = 3_000;
+
 /// Runs the loop until it ends. An error means that it could not start, or could not write its own files.
 pub fn run(auto: &mut Auto) -> Result<Ended> {
     let files = Files::of(auto.project)?;
@@ -108,7 +111,7 @@ impl Running<'_> {
                 continue;
             }
             self.look(auto, &mut index);
-            self.clean(auto, &index);
+            self.clean(auto, &mut index);
             if let Some(ended) = self.between(auto)? {
                 return Ok(ended);
             }
@@ -118,12 +121,16 @@ impl Running<'_> {
         }
     }
 
-    /// Bounds what old runs take on disk, from time to time.
-    fn clean(&mut self, auto: &Auto, index: &RunIndex) {
+    /// Bounds what old runs take on disk and in memory, from time to time.
+    fn clean(&mut self, auto: &Auto, index: &mut RunIndex) {
+        if !self.state.turn.is_multiple_of(CLEAN_EVERY) {
+            return;
+        }
+        if index.in_memory() > MOST_SUMMARIES {
+            index.forget_summaries();
+        }
         // Another lane that has the lock cuts the same logs just now.
-        if self.state.turn.is_multiple_of(CLEAN_EVERY)
-            && let Ok(mut cut) = auto.cut.try_lock()
-        {
+        if let Ok(mut cut) = auto.cut.try_lock() {
             *cut = disk::cut_logs(auto.project, index, (*cut).max(RunId(self.state.cleaned)));
             self.state.cleaned = cut.0;
         }
