@@ -3,7 +3,6 @@
 use super::files::read_state_in;
 use super::lanes::{device_of, names};
 use super::state::{Phase, State};
-use super::view::{rate, seconds};
 use crate::disk::stamp::{Stamp, stamp};
 use crate::project::{Project, loop_claim};
 use jiff::Timestamp;
@@ -54,8 +53,7 @@ impl LaneView {
 
     /// Experiments an hour since the budget began. `None` before the first one.
     pub fn rate(&self, now: Timestamp) -> Option<f64> {
-        let state = self.known()?;
-        rate(state, seconds(state, self.running, now))
+        self.known()?.rate(self.running, now)
     }
 }
 

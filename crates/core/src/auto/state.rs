@@ -281,6 +281,18 @@ impl State {
         self.mending = self.candidate.take().filter(|_| is_mended_next).map(|candidate| candidate.hash);
     }
 
+    /// Seconds of the budget that are spent at `now`.
+    pub(super) fn seconds(&self, is_running: bool, now: Timestamp) -> f64 {
+        let since = now.duration_since(self.since).as_secs_f64().max(0.0);
+        self.counts.seconds + if is_running { since } else { 0.0 }
+    }
+
+    /// Experiments an hour since the budget began. `None` before the first one.
+    pub(super) fn rate(&self, is_running: bool, now: Timestamp) -> Option<f64> {
+        let (experiments, hours) = (self.counts.experiments, self.seconds(is_running, now) / 3600.0);
+        (experiments > 0 && hours > 0.0).then(|| experiments as f64 / hours)
+    }
+
     /// Why the budget is spent; `None` while it is not.
     pub(super) fn spent(&self) -> Option<String> {
         let Counts { experiments, seconds, cost, .. } = &self.counts;

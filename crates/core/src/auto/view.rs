@@ -176,25 +176,13 @@ impl LoopView {
 
     /// Seconds of the budget that are spent at `now`.
     pub fn seconds(&self, now: Timestamp) -> f64 {
-        self.state.as_ref().map_or(0.0, |state| seconds(state, self.running, now))
+        self.state.as_ref().map_or(0.0, |state| state.seconds(self.running, now))
     }
 
     /// Experiments an hour since the budget began. `None` before the first one.
     pub fn rate(&self, now: Timestamp) -> Option<f64> {
-        rate(self.state.as_ref()?, self.seconds(now))
+        self.state.as_ref()?.rate(self.running, now)
     }
-}
-
-/// Seconds of the budget that are spent at `now`.
-pub(super) fn seconds(state: &State, running: bool, now: Timestamp) -> f64 {
-    let since = now.duration_since(state.since).as_secs_f64().max(0.0);
-    state.counts.seconds + if running { since } else { 0.0 }
-}
-
-/// Experiments an hour over this many seconds. `None` before the first one.
-pub(super) fn rate(state: &State, seconds: f64) -> Option<f64> {
-    let (experiments, hours) = (state.counts.experiments, seconds / 3600.0);
-    (experiments > 0 && hours > 0.0).then(|| experiments as f64 / hours)
 }
 
 /// The hunks of what the command changes in the incumbent: as it is in the work tree, or as it was taken.

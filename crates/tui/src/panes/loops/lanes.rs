@@ -7,7 +7,7 @@
 //! cuda:1      9  judges 2 s        31       14     0     31     0     0  none kept yet
 //! ```
 
-use super::status::{rate, time};
+use super::{rate, time};
 use crate::format;
 use crate::text::{fit, pad, pad_left, printable, width, wrap};
 use crate::theme::Theme;

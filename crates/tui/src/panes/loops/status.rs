@@ -10,7 +10,7 @@
 //!  last turn   turn 11: discarded run 41
 //! ```
 
-use super::{Data, lanes};
+use super::{Data, lanes, rate, time};
 use crate::format;
 use crate::keymap::{Action, Keymap};
 use crate::state::ScreenSettings;
@@ -19,7 +19,6 @@ use crate::theme::Theme;
 use crate::widgets::text_pane::draw_text;
 use crate::widgets::{PaneSlot, ScrolledText};
 use lab_core::auto::{LoopView, OnDisk, Phase, Request, State, TurnOutcome};
-use lab_core::text::figures::thousands;
 use ratatui::Frame;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -241,11 +240,6 @@ fn experiments(view: &LoopView, state: &State, now: jiff::Timestamp) -> String {
     format!("{}{rate}{colon}{}", counts.experiments, decided.join(", "))
 }
 
-/// Experiments an hour.
-pub(super) fn rate(hourly: f64) -> String {
-    if hourly < 9.95 { format!("{hourly:.1}") } else { thousands(hourly) }
-}
-
 /// The incumbent: the loop keeps only what is faster.
 fn best(data: Data, view: &LoopView) -> String {
     let Some(run) = &view.incumbent else { return "the incumbent, which no run has judged yet".to_owned() };
@@ -293,17 +287,5 @@ fn outcome_style(outcome: TurnOutcome, theme: &Theme) -> Style {
         TurnOutcome::Crash | TurnOutcome::Failed => theme.bad(),
         TurnOutcome::Left => theme.warn(),
         TurnOutcome::Discarded | TurnOutcome::Known | TurnOutcome::Nothing => theme.text(),
-    }
-}
-
-/// A duration in its two largest units: `34 s`, `2 min 05 s`, `2 h 10 min`.
-pub(super) fn time(seconds: f64) -> String {
-    let seconds = seconds.max(0.0) as u64;
-    match seconds {
-        ..60 => format!("{seconds} s"),
-        60..3600 if seconds.is_multiple_of(60) => format!("{} min", seconds / 60),
-        60..3600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
-        _ if (seconds / 60).is_multiple_of(60) => format!("{} h", seconds / 3600),
-        _ => format!("{} h {:02} min", seconds / 3600, seconds / 60 % 60),
     }
 }
