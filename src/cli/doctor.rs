@@ -15,7 +15,9 @@ use lab_core::project::{self, Project, trust};
 use lab_core::repo::{self, Repo};
 use lab_device::sandbox::{self, SandboxState};
 use lab_device::{self as device, Finding, FolderTrust};
-use lab_judge::{check, profile};
+use lab_judge::judge::counters_are_readable;
+use lab_judge::profile::ncu::Ncu;
+use lab_judge::{JudgeOptions, check, profile};
 use lab_protocol::{Language, Target, console};
 use lab_tui::theme::AppearanceChoice;
 use serde::Serialize;
@@ -87,7 +89,11 @@ pub fn main(options: &DoctorArgs) -> Result<ExitCode> {
     let runs_somewhere = cpu.ok || has_gpu || !subject.project().is_none_or(is_compiled);
     let sandbox = sandbox();
     let mut checks = check::equipment(has_gpu);
-    checks.extend(profile::equipment(has_gpu, super::harness::of_environment("LAB_NCU")));
+    let counters = |ncu: &Ncu| {
+        let judged = JudgeOptions { trusted: is_trusted, ..JudgeOptions::new(&folder) };
+        counters_are_readable(&judged, ncu)
+    };
+    checks.extend(profile::equipment(has_gpu, super::harness::of_environment("LAB_NCU"), counters));
     let python = match &subject {
         Subject::BadConfig(_) => note(
             "python",

@@ -51,7 +51,7 @@ impl Model {
     /// Shows the machine code of the profiled line at the cursor; false where the line was not profiled.
     pub(super) fn open_listing(&mut self) -> bool {
         let Some((line, rows)) = self.panes.source.listing() else { return false };
-        self.overlays.push(Overlay::Listing { title: format!("SASS of line {line}"), rows });
+        self.overlays.push(Overlay::Listing { title: format!("SASS of line {line}"), rows, scroll: 0 });
         true
     }
 
