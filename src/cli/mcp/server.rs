@@ -12,7 +12,7 @@ use super::work::{self, Workplace};
 use lab_core::run::Reason;
 use lab_core::runner::spec::RunSpec;
 use rmcp::RoleServer;
-use rmcp::model::{ErrorData, JsonObject, ProgressNotificationParam};
+use rmcp::model::{ErrorCode, ErrorData, JsonObject, ProgressNotificationParam};
 use rmcp::service::RequestContext;
 use serde_json::json;
 use std::sync::Arc;

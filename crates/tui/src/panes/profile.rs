@@ -72,7 +72,11 @@ pub fn rows(data: &ProfileData, columns: usize, theme: &Theme) -> Vec<Line<'stat
         }
         Some(Err(why)) => out.extend(paragraph(&format!("✗ {why}"))),
         Some(Ok(None)) | None if data.profiles.running.is_none() => {
-            out.extend(paragraph(&format!("no profile of these bytes: {} makes one", data.key)));
+            let key = &data.key;
+            out.extend(paragraph(&match data.is_stale {
+                true => format!("no profile of this experiment. {key} profiles the bytes on disk, which are others: restore it first"),
+                false => format!("no profile of these bytes: {key} makes one"),
+            }));
         }
         Some(Ok(None)) | None => {}
     }

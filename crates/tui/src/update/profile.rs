@@ -69,7 +69,7 @@ impl Model {
         self.profiles.running = Some(self.now);
         self.profiles.failed = None;
         let stop = self.appearance.keymap.way(crate::keymap::Action::Stop);
-        self.say(MessageLevel::Info, format!("a profile is being made; {stop} ends it"));
+        self.say(MessageLevel::Info, format!("a profile of the bytes on disk is being made; {stop} ends it"));
         vec![Effect::StartProfile]
     }
 
