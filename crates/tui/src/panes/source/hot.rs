@@ -119,8 +119,9 @@ impl HotLines {
         let mut shown: Vec<_> = profiled.sass.iter().collect();
         shown.sort_by_key(|instruction| instruction.address);
         rows.extend(shown.iter().map(|of| {
-            let stall = of.stall.as_deref().map(facts::reason).unwrap_or_default();
-            printable(&format!("{:>3.0} % {:#06x} {}  {stall}", share(of.samples), of.address, of.text))
+            let stall = of.stall.as_deref().map(|reason| format!(" · {}", facts::reason(reason)));
+            let stall = stall.unwrap_or_default();
+            printable(&format!("{:>3.0} % {:#06x} {}{stall}", share(of.samples), of.address, of.text))
                 .into_owned()
         }));
         if profiled.sass.is_empty() {
