@@ -190,7 +190,10 @@ fn a_loop_is_heard_when_it_runs_already_when_it_writes_and_when_it_has_ended() {
 
 #[test]
 fn a_profile_of_any_run_is_heard_of() {
-    let story = Story::prepared(|lab| lab.write(".lab/profiled", "1"));
+    let story = Story::prepared(|lab| {
+        fs::create_dir(lab.path(".lab")).unwrap();
+        lab.write(".lab/profiled", "1");
+    });
     story.lab.write(".lab/profiled", "12");
     assert_eq!(story.next(), WatchEvent::Profiled);
 }

@@ -69,7 +69,9 @@ fn headline(profile: &Profile) -> String {
         .map(|mhz| format!(" at {} MHz", thousands(mhz.round())))
         .unwrap_or_default();
     let Profile { entry, workload, device, arch, .. } = profile;
-    format!("{entry}, {workload}, {device} ({arch}){time}{clock}")
+    // The image of the cpu device has no target.
+    let arch = if arch.is_empty() { String::new() } else { format!(" ({arch})") };
+    format!("{entry}, {workload}, {device}{arch}{time}{clock}")
 }
 
 fn origin(profile: &Profile) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use super::facts::{bytes, operations};
 use crate::text::figures::figure;
-use lab_protocol::profile::{LeastWork, Origin, Profile};
+use lab_protocol::profile::{LeastWork, Profile};
 
 /// One line for each thing that is known: what a launch must do, what DRAM moved, and the time of the run against the floor.
 pub fn lines(profile: &Profile) -> Vec<String> {
@@ -47,10 +47,10 @@ fn moved(profile: &Profile, least: &LeastWork) -> Option<String> {
 fn time(profile: &Profile, least: &LeastWork) -> Option<String> {
     let us = |us: f64| format!("{} µs", figure(us));
     let Some(floor) = least.floor_us.filter(|floor| *floor > 0.0) else {
-        // The cpu device has neither a floor nor an architecture.
-        let is_of_gpu = !profile.arch.is_empty() || matches!(profile.origin, Origin::Counters { .. });
+        // The cpu device has no floor, and its image no architecture: its times say nothing.
         let text = "no floor: the device was not probed yet (`lab probe` does)";
-        return is_of_gpu.then(|| text.to_owned());
+        let run = least.run_us.map(|run| format!("the run took {} a launch; ", us(run))).unwrap_or_default();
+        return (!profile.arch.is_empty()).then(|| format!("{run}{text}"));
     };
     let estimate = least.estimate_us.map(|of| format!("; the estimate is {}", us(of))).unwrap_or_default();
     Some(match least.run_us {
