@@ -26,9 +26,15 @@ fn it_gets_the_kernel_the_device_the_runs_folder_and_the_incumbent() {
     assert_eq!(value(&lab, "run_dir"), lab.path(".lab/runs/1").display().to_string());
     assert_eq!(value(&lab, "bytes"), "// the first");
     assert_ne!(value(&lab, "held"), lab.path("kernel.cu").display().to_string());
-    // What the harness writes beside the log stays; the incumbent's copy does not.
+    // What the harness writes beside the log stays.
     assert_eq!(lab.read(".lab/runs/1/profile.txt"), "mine\n");
-    assert!(!fs::exists(value(&lab, "held")).unwrap());
+    // The next run finds the incumbent's copy, and does not believe it.
+    fs::write(value(&lab, "held"), "// of nobody\n").unwrap();
+    lab.write("kernel.cu", "// tried\n");
+    lab.lab("run").is(0);
+    assert_eq!(value(&lab, "bytes"), "// the first");
+    lab.write("kernel.cu", "// newer\n");
+    lab.lab("run").is(0);
     // After a keep these bytes are the incumbent's.
     lab.lab("keep -m newer").is(0);
     lab.write("kernel.cu", "// newest\n");

@@ -31,7 +31,7 @@ fn a_python_harness_imports_the_package_without_an_installation() {
     let run = lab.lab("run --json").is(0).json();
     assert_eq!((&run["outcome"], &run["speed"]), (&"pass".into(), &"faster".into()), "{run}");
     assert!(lab.read("run.log").contains("y_error: 0.1 limit=1 at=cell~2"), "{}", lab.read("run.log"));
-    assert!(!lab.path(".lab/runs/1/python").exists(), "the copy does not stay");
+    assert!(!lab.path(".lab/runs/1/python").exists(), "every run finds the one copy in .lab/harness");
 }
 
 #[test]

@@ -11,6 +11,8 @@ One connection to SOCKET is one run. Each message is a line of JSON.
     judge    {"run": "worker", "environment": {"NAME": "value", …}}
              with three descriptors (SCM_RIGHTS): the worker's socket, its stdout, its stderr. "environment" may be left out.
              A PYTHONPATH in it takes the place of the standby's; the package that the standby has imported stays.
+    judge    {"run": "compile", "path": "kernel.py", "sm": 90, "calls": […], "environment": …}
+             with three descriptors (stdin, stdout, stderr): a process that compiles ahead instead of a worker, see compile_ahead.
     standby  {"started": 1234}               the process id of the worker, which leads a session and a process group
     standby  {"ended": {"code": 3}}          or {"ended": {"signal": 9}}; then the standby closes the connection
     standby  {"refused": "why"}              instead of these two; then the standby closes the connection
@@ -95,6 +97,7 @@ def warm_up_triton(versions):
         return
     try:
         importlib.import_module("lab_harness.triton_warm_up").warm_up()
+        importlib.import_module("lab_harness.compile_ahead")
     except Exception as error:  # noqa: B902: kernels that do not use Triton need nothing of this
         print(f"lab_harness.standby: Triton cannot compile: {type(error).__name__}: {error}", file=sys.stderr)
 
@@ -238,11 +241,10 @@ class Standby:
     def _start(self, run):
         try:
             request = json.loads(run.received.partition(b"\n")[0])
-            environment = request.get("environment", {})
-            is_right = request.get("run") == "worker" and all(
-                type(name) is str and type(value) is str for name, value in environment.items())
+            is_right = request.get("run") in ("worker", "compile") and all(
+                type(name) is str and type(value) is str for name, value in request.get("environment", {}).items())
         except (ValueError, AttributeError):
-            is_right, environment = False, {}
+            is_right, request = False, {}
         if not is_right:
             self._refuse(run, "a message that is no request to run a worker: lab and standby are of different versions")
         elif len(run.descriptors) != DESCRIPTORS:
@@ -250,9 +252,9 @@ class Standby:
         elif sum(1 for other in self._runs.values() if other.worker is not None) >= MOST_RUNS:
             self._refuse(run, f"{MOST_RUNS} runs are going on")
         else:
-            self._fork(run, environment)
+            self._fork(run, request)
 
-    def _fork(self, run, environment):
+    def _fork(self, run, request):
         sys.stdout.flush()
         sys.stderr.flush()
         try:
@@ -266,7 +268,7 @@ class Standby:
         if worker == 0:
             code = 70
             try:
-                code = self._be_a_worker(run, environment)
+                code = self._be_a_worker(run, request)
             except BaseException:  # noqa: B902: nothing may return into the parent's loop
                 traceback.print_exc()
             finally:
@@ -278,8 +280,8 @@ class Standby:
         run.tell({"started": worker})
         run.connection.setblocking(False)
 
-    def _be_a_worker(self, run, environment):
-        """The child: takes the descriptors, and serves the judge. Returns the exit code."""
+    def _be_a_worker(self, run, request):
+        """The child: takes the descriptors, and serves the judge or compiles ahead. Returns the exit code."""
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGCHLD, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
@@ -299,8 +301,13 @@ class Standby:
         self._selector.close()
         for other in (self._wake, self._woken, self._listening, *self._runs):
             os.close(other) if type(other) is int else other.close()
+        environment = request.get("environment", {})
         search(environment.get("PYTHONPATH"))
         os.environ.update(environment)
+        if request["run"] == "compile":
+            from . import compile_ahead
+
+            return compile_ahead.run(request)
         connection = process.take_socket()
         from .worker import server
 

@@ -10,8 +10,8 @@ use crate::run::peers::MeasuredPeer;
 use crate::run::verdict::{self, Facts, Outcome, Verdict};
 use crate::runner::follow::Follow;
 use crate::runner::process::{self, Control, Limits, RunningProcess};
-use crate::runner::python_package;
 use crate::runner::spec::{RunSpec, withheld};
+use crate::runner::{harness_files, python_package};
 use anyhow::Result;
 use jiff::Timestamp;
 use lab_protocol::When;
@@ -200,8 +200,7 @@ impl Judged<'_> {
             // The folder exists, as that of a run would: the harness may write into it.
             project.files().create_dir_all(&tree)?;
             let mut command = spec.external(project, line, &tree, None);
-            let package = tree.join("python");
-            python_package::write_for_harness(&project.files(), &package)?;
+            let package = harness_files::python_package(&project.files(), &project.lab_dir)?;
             command.env("PYTHONPATH", python_package::search_path(&package));
             return process::start(command, Stdio::null());
         }

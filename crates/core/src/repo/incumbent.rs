@@ -30,12 +30,10 @@ pub fn incumbent_files(repo: &Repo, project: &Project) -> Result<Vec<HeldFile>> 
 
 /// Writes the incumbent's files into `tree` at their repository-relative paths, as git would put them on disk.
 pub fn write_incumbent(repo: &Repo, project: &Project, tree: &Path) -> Result<Vec<HeldFile>> {
-    let git = &repo.git;
-    let Some(commit) = head_commit(git)? else { return Ok(Vec::new()) };
-    let files = held(git, &commit, &project.kernel_name)?;
+    let Some(commit) = head_commit(&repo.git)? else { return Ok(Vec::new()) };
+    let files = held(&repo.git, &commit, &project.kernel_name)?;
     for file in &files {
-        let blob = Oid::from_str(&file.blob)?;
-        let bytes = exact::bytes(repo, project, &commit, &file.path, blob)?;
+        let bytes = on_disk(repo, project, &commit, file)?;
         let path = tree.join(&file.path);
         let write = || {
             project.files().create_dir_all(path.parent().unwrap_or(tree))?;
@@ -44,6 +42,28 @@ pub fn write_incumbent(repo: &Repo, project: &Project, tree: &Path) -> Result<Ve
         write().with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(files)
+}
+
+/// The incumbent's files with their bytes.
+pub struct IncumbentBytes {
+    /// Full id of HEAD's commit.
+    pub commit: String,
+    /// Repository-relative paths, the kernel first, and the bytes that git would put on disk.
+    pub files: Vec<(String, Vec<u8>)>,
+}
+
+/// The incumbent's files with their bytes; `None` if HEAD does not hold the kernel.
+pub fn incumbent_bytes(repo: &Repo, project: &Project) -> Result<Option<IncumbentBytes>> {
+    let Some(commit) = head_commit(&repo.git)? else { return Ok(None) };
+    let read = |file: HeldFile| Ok((file.path.clone(), on_disk(repo, project, &commit, &file)?));
+    let files: Result<Vec<_>> =
+        held(&repo.git, &commit, &project.kernel_name)?.into_iter().map(read).collect();
+    let incumbent = IncumbentBytes { commit: commit.id().to_string(), files: files? };
+    Ok(Some(incumbent).filter(|incumbent| !incumbent.files.is_empty()))
+}
+
+fn on_disk(repo: &Repo, project: &Project, commit: &Commit, file: &HeldFile) -> Result<Vec<u8>> {
+    exact::bytes(repo, project, commit, &file.path, Oid::from_str(&file.blob)?)
 }
 
 fn held(git: &Repository, commit: &Commit, kernel: &str) -> Result<Vec<HeldFile>> {

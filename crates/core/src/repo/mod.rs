@@ -58,7 +58,7 @@ pub use exclude::{exclude, tracked};
 pub use fetch::{Bundle, Fetched, bundles, fetch, remotes};
 pub use folder_programs::{fetch_programs, folder_programs};
 pub use graph::{Graph, GraphEntry, Label, LabelKind, Lanes, Place};
-pub use incumbent::{HeldFile, incumbent_files, write_incumbent};
+pub use incumbent::{HeldFile, IncumbentBytes, incumbent_bytes, incumbent_files, write_incumbent};
 pub use lane_tree::lane_tree;
 pub use locks::{lock_index, remove_leftovers, unlock_index};
 pub use log::{LogEntry, Marks, change, diff, log_page, show, trailers_of};

@@ -17,9 +17,9 @@ use crate::runner::follow::Follow;
 use crate::runner::process::{self, Control, RunningProcess};
 use crate::runner::spec::{RunSpec, limits, with_incumbent, withheld};
 use crate::runner::standby::Standby;
-use crate::runner::{log_link, python_package};
+use crate::runner::{harness_files, log_link, python_package};
 use crate::store::signature;
-use crate::store::{INCUMBENT, PYTHON, RunIndex, RunStore, RunSummary, TREE};
+use crate::store::{INCUMBENT, RunIndex, RunStore, RunSummary, TREE};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use lab_protocol::report::{Measure, Report};
@@ -205,16 +205,15 @@ impl<'a> Announced<'a> {
     fn start_harness(&mut self) -> io::Result<RunningProcess> {
         let (project, spec) = (self.project, self.spec);
         let folder = self.store.folder(self.id());
-        let (tree, incumbent) = (folder.join(TREE), folder.join(INCUMBENT));
         if let Some(line) = &project.harness_line() {
             // Its own business is on which device it compares the two.
-            if let Err(error) = repo::write_incumbent(&self.repo, project, &incumbent) {
+            let incumbent = harness_files::incumbent(&self.repo, project).unwrap_or_else(|error| {
                 self.caveat(format!("the harness did not get the incumbent: {error:#}"));
-            }
-            let file = Some(incumbent.join(&project.kernel_name)).filter(|file| file.is_file());
-            let mut command = spec.external(project, line, &folder, file.as_deref());
-            match python_package::write_for_harness(self.store.files(), &folder.join(PYTHON)) {
-                Ok(()) => command.env("PYTHONPATH", python_package::search_path(&folder.join(PYTHON))),
+                None
+            });
+            let mut command = spec.external(project, line, &folder, incumbent.as_deref());
+            match harness_files::python_package(self.store.files(), &project.lab_dir) {
+                Ok(package) => command.env("PYTHONPATH", python_package::search_path(&package)),
                 Err(error) => {
                     self.caveat(format!("the harness did not get the Python package lab_harness: {error}"));
                     &mut command
@@ -222,6 +221,7 @@ impl<'a> Announced<'a> {
             };
             return process::start(command, Stdio::null());
         }
+        let (tree, incumbent) = (folder.join(TREE), folder.join(INCUMBENT));
         if let Some(text) = withheld(project) {
             self.follow.say(&text);
         }

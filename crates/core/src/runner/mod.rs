@@ -5,6 +5,7 @@ mod duplicate;
 pub mod event;
 pub mod execute;
 pub mod follow;
+pub(crate) mod harness_files;
 pub mod held_out;
 mod log_link;
 pub mod process;

@@ -13,5 +13,5 @@ pub mod summary;
 pub use decision_lock::DecisionLock;
 pub use index::{Fact, Keys, RunIndex};
 pub use kernel_names::KernelNames;
-pub use run_store::{INCUMBENT, LOG, PYTHON, RunStore, TREE};
+pub use run_store::{INCUMBENT, LOG, RunStore, TREE};
 pub use summary::{HeldOutSummary, RunSummary, VerdictSummary};

@@ -28,11 +28,9 @@ pub const LOG: &str = "run.log";
 /// The folder in `.lab` with the record and the log of the last run that was not judged.
 const NOT_JUDGED: &str = "not-judged";
 
-/// Folders inside a run's folder that exist only while the run is in progress: the files to judge, the incumbent's files, and
-/// the Python package for a harness of the user's own.
+/// Folders inside a run's folder that exist only while the built-in harness judges: the files to judge, and the incumbent's files.
 pub const TREE: &str = "tree";
 pub const INCUMBENT: &str = "incumbent";
-pub const PYTHON: &str = "python";
 
 /// By so much the times of files are at most behind the clock.
 const TICK: SignedDuration = SignedDuration::from_millis(20);
@@ -151,7 +149,7 @@ impl RunStore {
     /// Removes the copies of files that a run's folder holds while the run is in progress. A copy that stays costs disk space and
     /// nothing else.
     pub fn remove_copies(&self, folder: &Path) {
-        for copies in [TREE, INCUMBENT, PYTHON] {
+        for copies in [TREE, INCUMBENT] {
             let _ = self.files.remove_dir_all(&folder.join(copies));
         }
     }

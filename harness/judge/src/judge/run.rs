@@ -28,6 +28,7 @@ use crate::probe;
 use crate::problem::{self, Problem, StockUse};
 use crate::sink::SharedSink;
 use crate::telemetry::TelemetryMonitor;
+use crate::worker::compile_ahead::CompileAhead;
 use crate::worker::{ModuleId, Worker};
 use lab_device::DeviceInfo;
 use lab_protocol::Language;
@@ -132,6 +133,9 @@ pub fn run(
     }
     let snapshot = Arc::new(KernelSnapshot::take(options, &cache_dir.join(SNAPSHOTS))?);
     let peer_files = options.peers.then(|| PeerFiles::read(&options.folder, problem.peers()));
+    let compiling = (language == Language::Python).then(|| {
+        CompileAhead::start(&options.interpreter(), &snapshot.source(), &device.arch, &problem.calls(device))
+    });
     let race_check = race_check.map(|check| check.start(snapshot.clone())).transpose()?;
     let candidate = CandidateBuild { env: &env, builder: &mut builder, incumbent: &mut incumbent };
     let (image, module) = match language {
@@ -160,6 +164,8 @@ pub fn run(
     }
     out.stage(Stage::Verify)?;
     let mut verdict = env.verify(problem, &mut builder, out, &mut worker, module)?;
+    // It must not work beside the measurement.
+    drop(compiling);
     if let Some(JudgedWorkloads { judged, of, when }) = problem.judged_workloads() {
         out.line("workloads", format_args!("{judged} of={of} when={when}"))?;
     }

@@ -6,6 +6,7 @@ use crate::outcome::{Correctness, Stop};
 use crate::probe::DeviceFigures;
 use crate::probe::bounds::Demand;
 use crate::profile::workload::ProfileCase;
+use crate::worker::compile_ahead::Call;
 use crate::worker::{ModuleId, Worker};
 use lab_device::DeviceInfo;
 use lab_protocol::report::{JudgedWorkloads, Measure, Writer};
@@ -74,6 +75,10 @@ pub trait Problem {
     }
     /// Leaves out the workloads with these labels, as if problem.toml did not have them. Called before [`Problem::prepare`].
     fn leave_out(&mut self, _labels: &[String]) {}
+    /// The calls that [`Problem::verify`] makes of a kernel in Python, one for each workload of this occasion.
+    fn calls(&self, _device: &DeviceInfo) -> Vec<Call> {
+        Vec::new()
+    }
     /// Launches each workload once, without looking at the results, and returns those whose launch failed. Ends with a failure after
     /// which the worker is not what it was. Called after [`Problem::prepare`].
     fn launch_each(

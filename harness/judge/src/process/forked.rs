@@ -6,9 +6,9 @@
 
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::ffi::OsStr;
-use std::io::{self, ErrorKind, IoSlice, Read};
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::mem::MaybeUninit;
 use std::net::Shutdown;
 use std::os::fd::BorrowedFd;
@@ -55,11 +55,20 @@ impl Forked {
     /// Has the parent that listens on `socket` fork a worker with these descriptors (its socket, its stdout, its stderr), which finds
     /// modules in the folders of `python_path`.
     pub fn start(socket: &Path, python_path: &OsStr, descriptors: [BorrowedFd<'_>; 3]) -> io::Result<Forked> {
+        Forked::ask(socket, json!({ "run": "worker" }), python_path, descriptors)
+    }
+
+    /// Has the parent fork what `request` asks for, a JSON object.
+    pub fn ask(
+        socket: &Path,
+        mut request: Value,
+        python_path: &OsStr,
+        descriptors: [BorrowedFd<'_>; 3],
+    ) -> io::Result<Forked> {
         let connection = UnixStream::connect(socket)?;
         connection.set_write_timeout(Some(PATIENCE))?;
-        let environment = json!({ "PYTHONPATH": python_path.to_string_lossy() });
-        let request = format!("{}\n", json!({ "run": "worker", "environment": environment }));
-        send(&connection, request.as_bytes(), &descriptors)?;
+        request["environment"] = json!({ "PYTHONPATH": python_path.to_string_lossy() });
+        send(&connection, format!("{request}\n").as_bytes(), &descriptors)?;
         let mut forked = Forked { process: 0, connection, received: Vec::new(), status: None };
         match forked.next_within(PATIENCE)? {
             Some(Message::Started(process)) => {
@@ -186,14 +195,15 @@ fn send(to: &UnixStream, message: &[u8], descriptors: &[BorrowedFd<'_>; 3]) -> i
         return Err(io::Error::other("the descriptors of a worker do not fit into a message"));
     }
     let sent = sendmsg(to, &[IoSlice::new(message)], &mut ancillary, SendFlags::NOSIGNAL)?;
-    if sent == message.len() { Ok(()) } else { Err(ErrorKind::WriteZero.into()) }
+    // What did not fit into the socket at once.
+    (&mut &*to).write_all(&message[sent..])
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use std::io::{BufRead, BufReader, Write};
+    use std::io::{BufRead, BufReader};
     use std::os::fd::AsFd;
     use std::os::unix::net::UnixListener;
     use std::thread::JoinHandle;

@@ -8,7 +8,7 @@
 
 pub mod child;
 pub mod exec_wrapper;
-mod forked;
+pub mod forked;
 mod forwarded_stream;
 pub mod framing;
 pub mod limits;

@@ -4,6 +4,7 @@
 //! Its answers are untrusted, because on the cpu device the kernel shares its memory.
 
 mod client;
+pub mod compile_ahead;
 mod content;
 mod images;
 mod launch_checks;

@@ -40,6 +40,7 @@ use crate::problem::api::{
 use crate::problem::key_error::KeyError;
 use crate::problem::peer::PeerSpec;
 use crate::profile::workload::ProfileCase;
+use crate::worker::compile_ahead::Call;
 use crate::worker::{ModuleId, Worker};
 use case_data::{Ahead, Part};
 use lab_device::DeviceInfo;
@@ -137,6 +138,11 @@ impl Problem for TensorProblem {
 
     fn cases(&self) -> Vec<ProblemCase> {
         self.judged_cases()
+    }
+
+    fn calls(&self, device: &DeviceInfo) -> Vec<Call> {
+        let cases = self.cases_of(&self.spec, self.when, device).into_iter();
+        cases.map(|index| parameters::call(&self.spec, &self.spec.cases[index])).collect()
     }
 
     fn leave_out(&mut self, labels: &[String]) {

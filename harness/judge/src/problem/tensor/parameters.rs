@@ -3,6 +3,7 @@
 use super::spec::{Case, ProblemSpec, TensorRole};
 use crate::dtype::Dtype;
 use crate::outcome::Stop;
+use crate::worker::compile_ahead::{Call, CallParameter};
 use crate::worker::{LaunchParameter, ModuleId, Worker};
 use lab_device::OTHER_PARAMETERS;
 
@@ -16,6 +17,17 @@ pub fn parameters(spec: &ProblemSpec, case: &Case) -> Vec<LaunchParameter> {
     let scalars = spec.scalars.iter().map(|(name, dtype)| number(name, *dtype));
     let dims = spec.dims.iter().map(|name| number(name, Dtype::I32));
     tensors.chain(scalars).chain(dims).collect()
+}
+
+/// The call of a kernel in Python that judges this case.
+pub fn call(spec: &ProblemSpec, case: &Case) -> Call {
+    let numbers = case.scalars.iter().cloned().chain(case.dims.iter().map(|n| n.to_le_bytes().to_vec()));
+    let values = spec.tensors.iter().map(|_| None).chain(numbers.map(Some));
+    let of = |(parameter, value)| CallParameter { parameter, value };
+    Call {
+        entry: case.entry.clone(),
+        parameters: parameters(spec, case).into_iter().zip(values).map(of).collect(),
+    }
 }
 
 /// Returns [`Stop::Build`] if a module lacks an entry of the problem, or a function takes other parameters.
