@@ -1,5 +1,6 @@
 //! `lab doctor`: checks what the lab needs and says how to mend what is missing.
 
+mod machine;
 mod python;
 
 use super::harness::is_trusted;
@@ -15,11 +16,12 @@ use lab_core::project::{self, Project, trust};
 use lab_core::repo::{self, Repo};
 use lab_device::sandbox::{self, SandboxState};
 use lab_device::{self as device, Finding, FolderTrust};
-use lab_judge::{check, profile};
-use lab_protocol::{Language, Target, console};
+use lab_judge::judge::counters_are_readable;
+use lab_judge::profile::ncu::Ncu;
+use lab_judge::{JudgeOptions, check, profile};
+use lab_protocol::{Language, Target};
 use lab_tui::theme::AppearanceChoice;
 use serde::Serialize;
-use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
@@ -87,7 +89,11 @@ pub fn main(options: &DoctorArgs) -> Result<ExitCode> {
     let runs_somewhere = cpu.ok || has_gpu || !subject.project().is_none_or(is_compiled);
     let sandbox = sandbox();
     let mut checks = check::equipment(has_gpu);
-    checks.extend(profile::equipment(has_gpu, super::harness::of_environment("LAB_NCU")));
+    let counters = |ncu: &Ncu| {
+        let judged = JudgeOptions { trusted: is_trusted, ..JudgeOptions::new(&folder) };
+        counters_are_readable(&judged, ncu)
+    };
+    checks.extend(profile::equipment(has_gpu, super::harness::of_environment("LAB_NCU"), counters));
     let python = match &subject {
         Subject::BadConfig(_) => note(
             "python",
@@ -97,8 +103,14 @@ pub fn main(options: &DoctorArgs) -> Result<ExitCode> {
         _ => python::finding(&folder, subject.project(), is_trusted, has_gpu),
     };
     let well = essential.iter().all(|f| f.ok) && runs_somewhere && python.ok;
-    let rest =
-        [python, gpu_tests::finding(), of_project(&subject), settings(), terminal(), watching(&folder)];
+    let rest = [
+        python,
+        gpu_tests::finding(),
+        of_project(&subject),
+        settings(),
+        machine::terminal(),
+        machine::watching(&folder),
+    ];
     let target = lab_device::resolve(Target::Auto);
     let unusable = lab_device::why_not_cuda(Target::Auto)
         .map(|why| note("device auto", "the NVIDIA driver is installed and cannot be used", why));
@@ -325,75 +337,5 @@ fn settings() -> Finding {
         Err(why) => {
             ill("settings", why, "until then no screen opens; docs/configuration.md lists the settings")
         }
-    }
-}
-
-fn terminal() -> Finding {
-    let env = |name: &str| std::env::var(name).unwrap_or_default();
-    let term = env("TERM");
-    if !console::stdout_is_terminal() {
-        return note(
-            "terminal",
-            "stdout is not a terminal",
-            "the screen needs a terminal; `lab run` does not",
-        );
-    }
-    if matches!(term.as_str(), "" | "dumb") {
-        return ill(
-            "terminal",
-            format!("TERM is '{term}'"),
-            "set TERM to what your terminal is, as in xterm-256color",
-        );
-    }
-    let (wide, high) = crossterm::terminal::size().unwrap_or((0, 0));
-    let multiplexer = if env("TMUX").is_empty() { "" } else { ", in tmux" };
-    let says = format!("{term}, {wide}×{high}{multiplexer}");
-    if wide < 40 || high < 10 {
-        return note("terminal", says, "the screen needs 40×10; 80×24 shows more, 160×45 everything");
-    }
-    let rich = matches!(env("COLORTERM").as_str(), "truecolor" | "24bit");
-    if rich || !env("NO_COLOR").is_empty() {
-        return well("terminal", says);
-    }
-    let remedy = if multiplexer.is_empty() {
-        "for themes of more than 16 colours: `export COLORTERM=truecolor` where your terminal has them"
-    } else {
-        "for themes of more than 16 colours: `set -as terminal-features ',*:RGB'` in tmux.conf and `export COLORTERM=truecolor`"
-    };
-    note("terminal", says, remedy)
-}
-
-fn watching(folder: &Path) -> Finding {
-    const SLOW: &str = "saves are still noticed, within a second";
-    // Magic numbers of statfs(2) of file systems that do not report changes made on another machine.
-    const REMOTE: [(u64, &str); 6] = [
-        (0x6969, "NFS"),
-        (0xff53_4d42, "CIFS"),
-        (0xfe53_4d42, "SMB2"),
-        (0x0102_1997, "9p"),
-        (0x6573_5546, "FUSE"),
-        (0x0bd0_0bd0, "Lustre"),
-    ];
-    let kind = rustix::fs::statfs(folder).map_or(0, |s| s.f_type as u64 & 0xffff_ffff);
-    if let Some((_, name)) = REMOTE.iter().find(|(magic, _)| *magic == kind) {
-        return note("watching", format!("this folder is on {name}, which does not report changes"), SLOW);
-    }
-    let limit = |name: &str| {
-        let text = fs::read_to_string(Path::new("/proc/sys/fs/inotify").join(name)).ok()?;
-        text.trim().parse::<u64>().ok()
-    };
-    match notify::recommended_watcher(|_| {})
-        .and_then(|mut ears| notify::Watcher::watch(&mut ears, folder, notify::RecursiveMode::NonRecursive))
-    {
-        Ok(()) => {
-            let number = |name| limit(name).map_or_else(|| "?".to_owned(), |n| n.to_string());
-            let (watches, instances) = (number("max_user_watches"), number("max_user_instances"));
-            well("watching", format!("inotify, {watches} watches and {instances} instances a user"))
-        }
-        Err(error) => ill(
-            "watching",
-            format!("inotify cannot watch this folder: {error}; {SLOW}"),
-            "`sudo sysctl fs.inotify.max_user_instances=512 fs.inotify.max_user_watches=524288`",
-        ),
     }
 }

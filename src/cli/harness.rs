@@ -190,6 +190,7 @@ pub fn main(given: HarnessArgs) -> ExitCode {
         writes_text: given.ncu_text,
         ncu: of_environment("LAB_NCU"),
         limit: given.profile_limit,
+        proof_limit: lab_judge::profile::PROOF_LIMIT,
     });
     options.peers = given.peers;
     options.incumbent =

@@ -1,7 +1,7 @@
 //! `lab profile` with an ncu that runs the program it is given and prints recorded pages.
 
 use crate::built_in::rmsnorm;
-use crate::lab::{CommandOutput, Lab, finish};
+use crate::lab::{CommandOutput, Lab, finish, until};
 use std::path::PathBuf;
 
 /// An ncu that profiles nothing and prints pages of another launch. It is named with LAB_NCU, so it runs on the cpu device too.
@@ -19,10 +19,15 @@ while true; do
     case "$1" in
     --force-overwrite) shift ;;
     --export) report=$2; shift 2 ;;
+    --kernel-name) filter=$2; shift 2 ;;
     --*) shift 2 ;;
     *) break ;;
     esac
 done
+case "$(cat "$own/mode" 2>/dev/null) $filter" in
+*tiny*) ;;
+hang*) sleep 600 & echo $! > "$own/started"; sleep 600 ;;
+esac
 "$@"
 status=$?
 echo report > "$report.ncu-rep"
@@ -110,4 +115,55 @@ fn what_cannot_be_profiled_is_said() {
     let lab = rmsnorm();
     lab.lab("profile --set everything").is(64).says("quick, full or source");
     assert!(!lab.path(".lab/runs").exists());
+}
+
+#[test]
+fn a_profile_says_what_the_workload_costs_and_how_long_the_run_took() {
+    let lab = rmsnorm();
+    lab.lab("run").is(0);
+    let output = with_ncu(&lab, "profile --workload 1 --json").is(0).json();
+    let least = &output["profile"]["least"];
+    assert!(least["read_bytes"].as_f64().unwrap() > 0.0, "{least}");
+    assert!(least["run_us"].as_f64().unwrap() > 0.0, "the run timed this workload: {least}");
+    assert!(least["floor_us"].is_null(), "the cpu device has no floor: {least}");
+    let digest: Vec<&str> =
+        output["digest"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
+    assert!(digest.iter().any(|line| line.starts_with("a launch must read ")), "{digest:?}");
+    assert!(digest.iter().any(|line| line.contains("× the least bytes")), "{digest:?}");
+    assert_eq!(lab.read(".lab/profiled"), "1");
+}
+
+#[test]
+fn the_doctor_says_whether_counters_can_be_read() {
+    let lab = rmsnorm();
+    let output = with_ncu(&lab, "doctor");
+    assert!(output.out.contains("ncu has counted a tiny kernel"), "{output:?}");
+    // Without a GPU and without LAB_NCU there is nothing to say.
+    let output = lab.lab("doctor");
+    assert!(!output.out.contains("counters"), "{output:?}");
+}
+
+#[test]
+fn nothing_of_a_profile_outlives_a_killed_lab() {
+    let lab = rmsnorm();
+    lab.lab("run").is(0);
+    let mut command = lab.lab_command("profile");
+    command.env("LAB_NCU", ncu(&lab));
+    lab.write("../tool/mode", "hang");
+    let mut profile = command.spawn().unwrap();
+    let started = lab.path("../tool/started");
+    until("ncu hangs over the kernel", || {
+        std::fs::read_to_string(&started).is_ok_and(|pid| pid.ends_with('\n'))
+    });
+    profile.kill().unwrap();
+    profile.wait().unwrap();
+    let pid = std::fs::read_to_string(&started).unwrap();
+    let status = PathBuf::from(format!("/proc/{}/status", pid.trim()));
+    // A zombie runs no more; who reaps it is not this test's business.
+    let runs = || std::fs::read_to_string(&status).is_ok_and(|text| !text.contains("\nState:\tZ"));
+    until("what ncu started ends", || !runs());
+    // The next profile is not held up by the killed one.
+    lab.write("../tool/mode", "");
+    with_ncu(&lab, "profile").is(0);
+    assert!(!lab.path(".lab/runs/1/profiling").exists(), "the working folder of the killed one is removed");
 }

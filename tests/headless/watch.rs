@@ -187,3 +187,13 @@ fn a_loop_is_heard_when_it_runs_already_when_it_writes_and_when_it_has_ended() {
     lock.unlock().unwrap();
     assert_eq!(story.next(), WatchEvent::LoopChanged { running: false });
 }
+
+#[test]
+fn a_profile_of_any_run_is_heard_of() {
+    let story = Story::prepared(|lab| {
+        fs::create_dir(lab.path(".lab")).unwrap();
+        lab.write(".lab/profiled", "1");
+    });
+    story.lab.write(".lab/profiled", "12");
+    assert_eq!(story.next(), WatchEvent::Profiled);
+}

@@ -10,6 +10,7 @@ mod flows;
 mod hands;
 mod kernels;
 mod loops;
+mod profiles;
 mod results;
 mod rmsnorm;
 mod source;

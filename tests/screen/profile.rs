@@ -6,12 +6,23 @@ use super::world::{KERNEL, World};
 use lab_core::history::details::ComparedProfiles;
 use lab_core::profile::{compare, read};
 use lab_core::run::RunId;
-use lab_protocol::profile::{Origin, Profile};
+use lab_protocol::profile::{LeastWork, Origin, Profile, SassLine, SassLoop};
 use lab_tui::event::Event;
 
 /// Recorded on an H200.
 fn recorded() -> Profile {
-    read::parse(include_bytes!("../../crates/core/src/profile/tests/wavegru.json")).expect("a profile")
+    let bytes = include_bytes!("../../crates/core/src/profile/tests/wavegru.json");
+    let mut profile = read::parse(bytes).expect("a profile");
+    profile.least = Some(LeastWork {
+        read_bytes: 24.2e6,
+        written_bytes: 0.0,
+        flops: Some(96.6e9),
+        steps: 4096.0,
+        floor_us: Some(307.2),
+        estimate_us: Some(19_660.0),
+        run_us: Some(15_440.0),
+    });
+    profile
 }
 
 fn judged(profile: Option<Profile>) -> World {
@@ -76,6 +87,62 @@ fn a_profile_of_the_image_says_why_there_are_no_counters() {
     let words = world.words();
     assert!(words.contains("no counters, only the built image: ncu was not found"), "{words}");
     assert!(!words.contains("Speed of light"), "{words}");
+    assert!(words.contains("50.26× the floor of 307.2 µs"), "{words}");
+}
+
+#[test]
+fn a_profile_of_the_image_shows_resources_instructions_and_loops() {
+    let mut profile = recorded();
+    profile.metrics.clear();
+    profile.findings.clear();
+    profile.origin = Origin::Image { why: "the driver refuses this user the counters".to_owned() };
+    profile.image.mix = vec![("fma".to_owned(), 900), ("load global".to_owned(), 40)];
+    let instruction = |at: u64| SassLine {
+        address: at * 16,
+        text: format!("FFMA R{at}, R1, R2, R{at}"),
+        samples: 0,
+        stall: None,
+    };
+    profile.image.loops = vec![
+        SassLoop { line: Some(31), instructions: (10..13).map(instruction).collect() },
+        SassLoop { line: None, instructions: (5..80).map(instruction).collect() },
+    ];
+    let mut world = judged(Some(profile));
+    world.tell("press 5; press tab; press tab; press z");
+    check_at("profile_of_image", &mut world, &[(80, 40), (120, 40)]);
+}
+
+#[test]
+fn how_the_launch_differs_from_a_run_is_shown() {
+    let mut profile = recorded();
+    profile.missing.clear();
+    profile.findings.clear();
+    profile.differences = vec!["the launch was made without a CUDA graph".to_owned()];
+    let mut world = judged(Some(profile));
+    world.tell("press 5; press tab; press tab; press z; press G");
+    let words = world.words();
+    assert!(words.contains("Not as in a run the launch was made without a CUDA graph"), "{words}");
+}
+
+#[test]
+fn a_profile_that_another_terminal_made_is_shown_at_once() {
+    let mut world = judged(None);
+    world.tell("press 5; press tab; press tab");
+    assert!(world.words().contains("no profile of these bytes"), "{}", world.words());
+    world.profile = Some(recorded());
+    world.tell("wait 1");
+    assert!(world.words().contains("no profile of these bytes"), "{}", world.words());
+    world.tell("profiled-elsewhere");
+    assert!(world.words().contains("Speed of light"), "{}", world.words());
+}
+
+#[test]
+fn kernels_in_one_place_of_the_roofline_have_a_mark_of_their_own() {
+    let mut world = judged(Some(recorded()));
+    world.incumbent_profile = Some(recorded());
+    world.tell("press 5; press tab; press tab; press z");
+    let screen = world.screen(120, 70);
+    assert!(screen.contains("◉ both kernels"), "{screen}");
 }
 
 /// The recorded profile on lines of the kernel of these tests.
@@ -103,6 +170,31 @@ fn hot_lines_stand_in_the_gutter_and_have_their_machine_code() {
     world.tell("press enter");
     check_at("hot_line_sass", &mut world, &SIZES);
     world.tell("press esc");
+    assert!(!world.words().contains("SASS of line"), "{}", world.words());
+}
+
+#[test]
+fn a_long_list_of_machine_code_scrolls_to_its_end_and_back() {
+    let mut profile = on_lines();
+    let instruction =
+        |at: u64| SassLine { address: at * 16, text: format!("MOV R{at}, RZ"), samples: 1, stall: None };
+    profile.lines[0].sass = (0..300).map(instruction).collect();
+    let mut world = judged(Some(profile));
+    world.tell("press 2; press ]; press enter");
+    assert!(world.words().contains("MOV R0, RZ") && !world.words().contains("MOV R299"), "{}", world.words());
+    world.tell("press j j j");
+    assert!(world.words().contains("rows 4 to"), "{}", world.words());
+    world.tell("press k; press pagedown");
+    assert!(world.words().contains("rows 13 to"), "{}", world.words());
+    world.tell("press G");
+    assert!(world.words().contains("MOV R299, RZ"), "{}", world.words());
+    check_at("hot_line_sass_end", &mut world, &[(80, 24), (120, 50)]);
+    // Beyond the end is the end: one key up is one row up.
+    world.tell("press j j j; press k");
+    assert!(!world.words().contains("MOV R299, RZ"), "{}", world.words());
+    world.tell("press pageup; press g");
+    assert!(world.words().contains("rows 1 to"), "{}", world.words());
+    world.tell("press enter");
     assert!(!world.words().contains("SASS of line"), "{}", world.words());
 }
 

@@ -110,7 +110,7 @@ fn what_the_watcher_read_is_what_the_run_records() {
     let inputs = loop {
         match events.recv_timeout(patience()).expect("an event comes") {
             WatchEvent::Changed { inputs, .. } => break inputs,
-            WatchEvent::RepositoryChanged | WatchEvent::LoopChanged { .. } => {}
+            WatchEvent::RepositoryChanged | WatchEvent::Profiled | WatchEvent::LoopChanged { .. } => {}
             WatchEvent::Problem(why) => panic!("{why}"),
         }
     };

@@ -31,8 +31,8 @@ pub struct FrameGeometry {
     pub workload_heads: Vec<(Rect, workloads::Column)>,
     /// Rows of the focused pane, without its title.
     pub focused_rows: usize,
-    /// The first visible row of the help.
-    pub help_row: Option<usize>,
+    /// The first visible row of the help or of a listing.
+    pub scrolled_row: Option<usize>,
     /// How much of a long question is visible.
     pub question: Option<QuestionFit>,
     /// How the visible panes' contents fit. The update that gets the frame takes them out.

@@ -114,6 +114,8 @@ pub enum Overlay {
     Listing {
         title: String,
         rows: Vec<String>,
+        /// The first visible row.
+        scroll: usize,
     },
     /// Asks whether a harness command may run, or kernels without a sandbox.
     Trust {

@@ -10,7 +10,7 @@ pub struct ProfileRequest {
     pub run: RunId,
     /// Git blob id of the incumbent's kernel, for the roofline.
     pub incumbent: Option<String>,
-    /// How many profiles this screen had made.
+    /// How many profiles were made since the screen was opened, by whichever process.
     pub made: u32,
 }
 

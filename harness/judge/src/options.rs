@@ -236,6 +236,8 @@ pub struct ProfileRequest {
     pub ncu: Option<PathBuf>,
     /// How long ncu may take for its launch.
     pub limit: Duration,
+    /// How long ncu may take for the tiny kernel that proves that counters can be read.
+    pub proof_limit: Duration,
 }
 
 #[cfg(test)]

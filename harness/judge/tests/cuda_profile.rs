@@ -7,7 +7,8 @@ mod support;
 
 use lab_judge::JudgeOptions;
 use lab_judge::ProfileRequest;
-use lab_judge::profile::{LIMIT, file};
+use lab_judge::profile::ncu::{self, Ncu};
+use lab_judge::profile::{LIMIT, PROOF_LIMIT, file};
 use lab_protocol::profile::{Origin, Profile, ProfileSet, WorkloadDurations};
 use lab_protocol::{Exit, Target};
 use std::path::{Path, PathBuf};
@@ -31,6 +32,7 @@ fn profiled(name: &str, set: ProfileSet, all_workloads: bool) -> tempfile::TempD
         writes_text: false,
         ncu: None,
         limit: LIMIT,
+        proof_limit: PROOF_LIMIT,
     };
     let folder = committed(name);
     let judged = run(JudgeOptions { device: Target::Cuda(0), profile: Some(request), ..options(&folder) });
@@ -49,6 +51,11 @@ fn on_a_gpu_a_quick_profile_has_every_counter_that_it_asks_for() {
     assert!(matches!(profile.origin, Origin::Counters { .. }), "{:?}", profile.origin);
     assert!(profile.entry.starts_with("rmsnorm"), "{}", profile.entry);
     assert!(profile.metrics["gpu__time_duration.sum"].value > 0.0);
+    // It came to be because a tiny kernel was counted, and it is held against what the workload costs at least.
+    let least = profile.least.as_ref().unwrap();
+    let moved = profile.metrics["dram__bytes_read.sum"].value / least.read_bytes;
+    assert!((0.9..3.0).contains(&moved), "DRAM read {moved} of the least bytes");
+    assert!(profile.differences.iter().any(|text| text.contains("CUDA graph")), "{:?}", profile.differences);
     // What is missing is only what a quick profile never has.
     let counters: Vec<_> = profile.missing.iter().filter(|text| text.contains("__")).collect();
     assert!(counters.is_empty(), "{counters:?}");
@@ -74,4 +81,23 @@ fn on_a_gpu_every_workload_has_a_duration() {
     let durations: WorkloadDurations = serde_json::from_slice(&text).unwrap();
     assert!(durations.workloads.len() > 1);
     assert!(durations.workloads.iter().all(|workload| workload.us > 0.0 && !workload.used_fallback_filter));
+}
+
+#[test]
+#[ignore = "needs a CUDA device and ncu: scripts/gpu-tests"]
+fn on_a_gpu_a_tiny_kernel_proves_that_counters_can_be_read_and_the_answer_is_kept() {
+    let cache = tempfile::tempdir().unwrap();
+    let folder = committed("rmsnorm");
+    let options = JudgeOptions {
+        device: Target::Cuda(0),
+        cache_dir: Some(cache.path().to_owned()),
+        ..options(&folder)
+    };
+    let ncu = Ncu::at(ncu::find().expect("an ncu")).unwrap();
+    assert_eq!(lab_judge::judge::counters_are_readable(&options, &ncu), Ok(()));
+    let kept = std::fs::read_to_string(cache.path().join("counters.json")).unwrap();
+    assert!(kept.contains("\"refused\":null"), "{kept}");
+    // The kept answer is not written anew.
+    assert_eq!(lab_judge::judge::counters_are_readable(&options, &ncu), Ok(()));
+    assert_eq!(std::fs::read_to_string(cache.path().join("counters.json")).unwrap(), kept);
 }

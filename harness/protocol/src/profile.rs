@@ -41,6 +41,31 @@ pub struct Profile {
     /// The kernels of the launch in order, where it is a list of several. The profile is that of the longest.
     #[serde(default)]
     pub kernels: Vec<ListedKernel>,
+    /// What the workload costs at least; `None` in the profile of an older lab.
+    #[serde(default)]
+    pub least: Option<LeastWork>,
+    /// How the profiled launch differs from a launch of a run, in words.
+    #[serde(default)]
+    pub differences: Vec<String>,
+}
+
+/// What one launch of a workload cannot avoid, and the time that follows for the device.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LeastWork {
+    /// Bytes that must be read.
+    pub read_bytes: f64,
+    /// Bytes that must be written.
+    pub written_bytes: f64,
+    /// Operations, a multiply-add counts as two; `None` where the problem does not say.
+    pub flops: Option<f64>,
+    /// The steps of the launch, which follow one another; 1 without steps. A run gives the time of one step.
+    pub steps: f64,
+    /// No launch takes fewer microseconds. `None` on the cpu device and on a device that was not probed.
+    pub floor_us: Option<f64>,
+    /// Microseconds of a good implementation of the stated algorithm; `None` as above.
+    pub estimate_us: Option<f64>,
+    /// Microseconds of one launch in the run that judged these bytes; `None` if that run timed another workload, or nothing.
+    pub run_us: Option<f64>,
 }
 
 /// One kernel of a launch that is a list.

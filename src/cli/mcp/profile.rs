@@ -99,6 +99,8 @@ fn counters(project: &Project, profiled: &Profiled) -> Result<Answer> {
             "registers": image.registers, "spill_bytes": image.spill_bytes,
             "static_shared_bytes": image.static_shared_bytes, "occupancy": image.occupancy, "mix": image.mix,
         }))
+        .with("least", &profile.least)
+        .with("differences", &profile.differences)
         .with("missing", &profile.missing))
 }
 

@@ -1,6 +1,7 @@
 //! A profile in at most 30 lines, for a person in a hurry or an agent.
 
 use super::facts::{self, bytes, flops, percent};
+use super::least;
 use super::lines::{self, hottest};
 use super::roofline;
 use crate::text::figures::{figure, thousands};
@@ -25,6 +26,7 @@ pub fn digest(profile: &Profile) -> Vec<String> {
     if !loads.is_empty() {
         all.push(format!("of what it can sustain: {}", loads.join(", ")));
     }
+    all.extend(least::lines(profile));
     all.extend(roofline_line(profile));
     all.extend(occupancy_line(profile));
     let stalls: Vec<String> = facts::stalls(profile)
@@ -52,6 +54,7 @@ pub fn digest(profile: &Profile) -> Vec<String> {
     for found in findings.iter().take(FINDINGS) {
         all.push(finding(found));
     }
+    all.extend(profile.differences.iter().map(|text| format!("not as in a run: {text}")));
     if !profile.missing.is_empty() {
         all.push(format!("not in the report: {}", profile.missing.join("; ")));
     }
@@ -66,7 +69,9 @@ fn headline(profile: &Profile) -> String {
         .map(|mhz| format!(" at {} MHz", thousands(mhz.round())))
         .unwrap_or_default();
     let Profile { entry, workload, device, arch, .. } = profile;
-    format!("{entry}, {workload}, {device} ({arch}){time}{clock}")
+    // The image of the cpu device has no target.
+    let arch = if arch.is_empty() { String::new() } else { format!(" ({arch})") };
+    format!("{entry}, {workload}, {device}{arch}{time}{clock}")
 }
 
 fn origin(profile: &Profile) -> Vec<String> {

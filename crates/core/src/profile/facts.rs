@@ -196,6 +196,11 @@ pub fn bytes(value: f64) -> String {
     with_unit(value, &["B", "kB", "MB", "GB", "TB"])
 }
 
+/// Operations, with a unit.
+pub fn operations(value: f64) -> String {
+    with_unit(value, &["FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"])
+}
+
 /// Operations in a second, with a unit.
 pub fn flops(value: f64) -> String {
     with_unit(value, &["FLOP/s", "kFLOP/s", "MFLOP/s", "GFLOP/s", "TFLOP/s", "PFLOP/s"])

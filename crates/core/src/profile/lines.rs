@@ -12,23 +12,34 @@ pub struct HotLine<'a> {
 }
 
 /// A line with fewer samples than this, in percent, is not hot.
-const HOT: f64 = 2.0;
+pub const HOT: f64 = 2.0;
+
+/// Every profiled line with its share, in the order of the profile.
+pub fn shares(profile: &Profile) -> impl Iterator<Item = HotLine<'_>> {
+    let all: u64 = profile.lines.iter().map(|line| line.samples).sum();
+    profile
+        .lines
+        .iter()
+        .map(move |line| HotLine { line, percent: 100.0 * line.samples as f64 / all.max(1) as f64 })
+}
 
 /// The lines with the most samples, the hottest first.
 pub fn hottest(profile: &Profile) -> Vec<HotLine<'_>> {
-    let all: u64 = profile.lines.iter().map(|line| line.samples).sum();
-    let share = |line| HotLine { line, percent: 100.0 * line.samples as f64 / all.max(1) as f64 };
-    let mut hot: Vec<HotLine> = profile.lines.iter().map(share).filter(|line| line.percent >= HOT).collect();
+    let mut hot: Vec<HotLine> = shares(profile).filter(|line| line.percent >= HOT).collect();
     hot.sort_by(|a, b| b.percent.total_cmp(&a.percent));
     hot
+}
+
+/// The most frequent reason to wait; `selected` is no wait.
+pub fn main_stall(line: &ProfiledLine) -> Option<&str> {
+    let waits = line.stalls.iter().filter(|(reason, _)| reason != "selected");
+    waits.max_by_key(|(_, samples)| *samples).map(|(reason, _)| reason.as_str())
 }
 
 /// What a line says of itself: its share, its main stall and the sectors beyond need.
 pub fn words(hot: &HotLine) -> String {
     let mut words = vec![format!("{:.0} % of samples", hot.percent)];
-    if let Some((reason, _)) = hot.line.stalls.first() {
-        words.push(facts::reason(reason).to_owned());
-    }
+    words.extend(main_stall(hot.line).map(|reason| facts::reason(reason).to_owned()));
     if let Some(sectors) = hot.line.excess_sectors.filter(|sectors| *sectors > 0) {
         words.push(format!("{} excess sectors", crate::text::figures::count(sectors as f64)));
     }

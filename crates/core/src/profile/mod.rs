@@ -6,6 +6,7 @@
 pub mod compare;
 pub mod digest;
 pub mod facts;
+pub mod least;
 pub mod lines;
 pub mod read;
 pub mod roofline;

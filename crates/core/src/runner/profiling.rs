@@ -12,7 +12,8 @@ use crate::runner::process::{self, Control};
 use crate::runner::spec::{self, Confinement, RunSpec, own_program, withheld};
 use crate::store::{RunIndex, RunStore};
 use anyhow::{Context, Result, anyhow, bail};
-use lab_protocol::profile::ProfileSet;
+use lab_protocol::profile::{Profile, ProfileSet};
+use lab_protocol::report::Report;
 use lab_protocol::{Exit, Target};
 use lab_system::root::Access;
 use std::fs;
@@ -196,7 +197,7 @@ impl Attempt<'_> {
                 bail!("nothing was profiled: {why}");
             }
         }
-        self.take_over(&out)
+        self.take_over(&out, report.value("device"))
     }
 
     fn command(&self, tree: &Path, out: &Path) -> std::process::Command {
@@ -214,8 +215,22 @@ impl Attempt<'_> {
         command
     }
 
+    /// Adds the time of the run to a profile, if the run used this device. A profile that cannot be read stays what it is: whoever
+    /// reads it says so.
+    fn with_time_of_run(&self, bytes: Vec<u8>, device: Option<&str>) -> Vec<u8> {
+        let (read, record) = (serde_json::from_slice::<Profile>(&bytes), self.store.read(self.run));
+        let (Ok(mut profile), Ok(record)) = (read, record) else { return bytes };
+        let report = record.report();
+        let Some(least) = profile.least.as_mut().filter(|_| report.value("device") == device) else {
+            return bytes;
+        };
+        least.run_us = us_of_launch(&report, &profile.workload, least.steps);
+        serde_json::to_vec(&profile).unwrap_or(bytes)
+    }
+
     /// Moves what the harness wrote into the run's folder, the profile last.
-    fn take_over(&self, out: &Path) -> Result<Profiled> {
+    /// `device` is the device of the profile.
+    fn take_over(&self, out: &Path, device: Option<&str>) -> Result<Profiled> {
         let files = self.store.files();
         let folder = self.store.folder(self.run);
         let name = if self.spec.is_of_all_workloads() { WORKLOADS } else { PROFILE };
@@ -231,12 +246,26 @@ impl Attempt<'_> {
                 files.rename(&from, &to).with_context(|| format!("cannot write {}", to.display()))?;
             }
         }
+        let bytes = if name == PROFILE { self.with_time_of_run(bytes, device) } else { bytes };
         let path = folder.join(name);
         files.replace(&path, &bytes).with_context(|| format!("cannot write {}", path.display()))?;
+        if name == PROFILE {
+            // Only a screen that is open needs it, and it reads the profile at its next start anyway.
+            let _ = files.replace(&self.store.profiled(), self.run.0.to_string().as_bytes());
+        }
         let text = files.read(&out.join(TEXT), FILE_LIMIT).ok();
         let text = text.map(|text| String::from_utf8_lossy(&text).into_owned());
         Ok(Profiled { run: self.run, path, text })
     }
+}
+
+/// Microseconds of one launch of the workload in a run. A run of a problem with one workload names none, and gives the time of a step.
+fn us_of_launch(report: &Report, workload: &str, steps: f64) -> Option<f64> {
+    let all = report.workload_figures();
+    if all.is_empty() {
+        return Some(report.measure("kernel_us")?.value * steps);
+    }
+    all.into_iter().find(|of| of.name == workload)?.us.map(|us| us.value)
 }
 
 fn is_plain(about: &fs::Metadata) -> bool {

@@ -64,6 +64,11 @@ impl RunStore {
         &self.runs
     }
 
+    /// The file with the run of the newest profile. It is replaced with each profile, so a screen sees a profile of any run.
+    pub fn profiled(&self) -> PathBuf {
+        self.runs.with_file_name("profiled")
+    }
+
     pub fn folder(&self, id: RunId) -> PathBuf {
         self.runs.join(id.to_string())
     }

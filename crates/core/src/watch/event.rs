@@ -17,6 +17,8 @@ pub enum WatchEvent {
     },
     /// HEAD, a lock file, the ledger or the run folders changed on disk. There is nothing to judge.
     RepositoryChanged,
+    /// A profile was made or replaced, by whichever process.
+    Profiled,
     /// A loop of `lab auto` began, ended, or has something new to show.
     LoopChanged { running: bool },
     /// A message for the user: the kernel cannot be read, or saves are noticed late because the system reports no

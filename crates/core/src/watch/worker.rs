@@ -7,9 +7,11 @@ use super::folders::Folders;
 use super::snapshot::RepositorySnapshot;
 use crate::auto::LoopSnapshot;
 use crate::config;
+use crate::disk::stamp::{Stamp, stamp};
 use crate::inputs::{self, InputFiles, Inputs};
 use crate::project::Project;
 use crate::run::record::InputFile;
+use crate::store::RunStore;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -38,6 +40,8 @@ pub(super) struct Worker {
     stamps: Vec<InputStamp>,
     repository: RepositorySnapshot,
     loops: LoopSnapshot,
+    /// Stamp of the file that each profile replaces.
+    profiled: Option<Stamp>,
     /// When to look at the loop again, because something happened in a watched folder.
     loop_due: Option<Instant>,
     /// The problem that was reported last and still holds.
@@ -56,6 +60,7 @@ impl Worker {
             repository: RepositorySnapshot::take(&project, None),
             // The first look tells of a loop that runs already.
             loops: LoopSnapshot::default(),
+            profiled: profiled(&project),
             loop_due: None,
             project,
             sink,
@@ -130,6 +135,11 @@ impl Worker {
         if now != self.repository {
             self.repository = now;
             (self.sink)(WatchEvent::RepositoryChanged);
+        }
+        let profiled = profiled(&self.project);
+        if profiled != self.profiled {
+            self.profiled = profiled;
+            (self.sink)(WatchEvent::Profiled);
         }
     }
 
@@ -232,4 +242,9 @@ impl Worker {
             (self.sink)(WatchEvent::Problem(problem));
         }
     }
+}
+
+/// The stamp of the file that each profile replaces; `None` before the first one.
+fn profiled(project: &Project) -> Option<Stamp> {
+    stamp(&project.files(), &RunStore::new(&project.lab_dir).profiled())
 }

@@ -1,7 +1,7 @@
 //! The dialogs on top of the panes: questions, notices, lines to type.
 
 use super::dialog::{Dialog, ListRows};
-use super::{help, message_dialog, pick_list};
+use super::{help, listing, message_dialog, pick_list};
 use crate::keymap::Action;
 use crate::overlay::Overlay;
 use crate::text::{printable, wrap};
@@ -15,7 +15,7 @@ use ratatui::widgets::Paragraph;
 use tui_input::Input;
 
 impl Dialog<'_> {
-    /// Draws the topmost overlay. Returns the first visible row of the help.
+    /// Draws the topmost overlay. Returns the first visible row of the help or of a listing.
     pub(super) fn draw(&self, frame: &mut Frame, area: Rect, overlay: &Overlay) -> Option<usize> {
         let question = |frame: &mut Frame, title: &str, text: &String| {
             self.draw_question(frame, area, title, std::slice::from_ref(text));
@@ -42,9 +42,9 @@ impl Dialog<'_> {
             }
             Overlay::Restore { text, .. } => question(frame, "Restore?", text),
             Overlay::Refused { title, text } => self.draw_notice(frame, area, title, text),
-            Overlay::Listing { title, rows } => {
-                let keys = self.keys(&[(Action::Accept, "go back")]);
-                draw_text(frame, area, title, rows, keys, self.theme());
+            Overlay::Listing { title, rows, scroll } => {
+                let rows = wrapped(rows, listing::columns(area));
+                return Some(listing::draw(self, frame, area, (title, &rows), *scroll));
             }
             Overlay::Palette(pick) => {
                 if let ListRows::Palette(rows) = &self.list {

@@ -25,6 +25,7 @@ mod dialogs;
 mod foot;
 mod git;
 mod help;
+mod listing;
 mod loops;
 mod message_dialog;
 mod pick_list;
@@ -106,7 +107,7 @@ pub fn view(model: &Model, frame: &mut Frame) -> FrameGeometry {
             let dialog = Dialog::of(model);
             geometry.question = Some(trust_dialog::draw(&dialog, frame, body, request, *reading));
         }
-        Some(overlay) => geometry.help_row = Dialog::of(model).draw(frame, body, overlay),
+        Some(overlay) => geometry.scrolled_row = Dialog::of(model).draw(frame, body, overlay),
         None => {}
     }
     geometry

@@ -5,10 +5,10 @@ use crate::state::{Runs, ScreenSettings};
 use crate::text::{fit, pad, printable};
 use crate::theme::Theme;
 use crate::widgets::evidence::device_state;
+use crate::widgets::text_pane::draw_text;
 use crate::widgets::{PaneSlot, ScrolledText, bounds};
 use lab_protocol::report::{Report, attribute};
 use ratatui::Frame;
-use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 /// Columns of the names.
@@ -36,13 +36,7 @@ pub fn draw(
         return text;
     }
     let lines = rows(runs, usize::from(inner.width), theme);
-    let text = text.fit(usize::from(inner.width), usize::from(inner.height), lines.len());
-    let visible = lines.into_iter().enumerate().skip(text.first());
-    for ((at, line), y) in visible.zip(inner.top()..inner.bottom()) {
-        let line = slot.text_row(line, text.marked() == Some(at), theme);
-        frame.render_widget(line, Rect { y, height: 1, ..inner });
-    }
-    text
+    draw_text(frame, slot, inner, lines, text, theme)
 }
 
 /// The report that the pane shows, and its run. The last run stays until the run in progress has been built.

@@ -14,6 +14,7 @@ use crate::keymap::Action;
 use crate::state::{DeviceHistory, Now, Runs, ScreenSettings};
 use crate::text::{fit, printable, wrap};
 use crate::theme::Theme;
+use crate::widgets::text_pane::draw_text;
 use crate::widgets::{PaneSlot, ScrolledText};
 use lab_protocol::telemetry::{Process, Reading};
 use ratatui::Frame;
@@ -85,13 +86,7 @@ pub fn draw(
     let listed = (processes.len() as u16).min(inner.height / 3);
     let [charts, list] = Layout::vertical([Constraint::Fill(1), Constraint::Length(listed)]).areas(inner);
     draw_charts(frame, charts, data, appearance);
-    let text = text.fit(usize::from(list.width), usize::from(list.height), processes.len());
-    let visible = processes.into_iter().enumerate().skip(text.first());
-    for ((at, line), y) in visible.zip(list.top()..list.bottom()) {
-        let line = slot.text_row(line, text.marked() == Some(at), theme);
-        frame.render_widget(line, Rect { y, height: 1, ..list });
-    }
-    text
+    draw_text(frame, slot, list, processes, text, theme)
 }
 
 /// The rows of the list below the charts.

@@ -1,18 +1,20 @@
 //! The pane Profile: what the counters of one launch say, or why there are none.
 
+mod image;
 mod roofline;
 
 use crate::state::profiles::Profiles;
 use crate::text::{pad, pad_left, printable, wrap};
 use crate::theme::Theme;
+use crate::widgets::text_pane::draw_text;
 use crate::widgets::{PaneSlot, ScrolledText};
 use jiff::Timestamp;
 use lab_core::profile::facts::{self, percent};
+use lab_core::profile::least;
 use lab_core::text::age;
 use lab_core::text::figures::{figure, thousands};
 use lab_protocol::profile::{Origin, Profile};
 use ratatui::Frame;
-use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 /// Columns of the names before bars and figures.
@@ -47,13 +49,7 @@ pub fn draw(
     };
     let inner = slot.draw_title(frame, &note, theme);
     let lines = rows(data, usize::from(inner.width), theme);
-    let text = text.fit(usize::from(inner.width), usize::from(inner.height), lines.len());
-    let visible = lines.into_iter().enumerate().skip(text.first());
-    for ((at, line), y) in visible.zip(inner.top()..inner.bottom()) {
-        let line = slot.text_row(line, text.marked() == Some(at), theme);
-        frame.render_widget(line, Rect { y, height: 1, ..inner });
-    }
-    text
+    draw_text(frame, slot, inner, lines, text, theme)
 }
 
 /// All rows at this width.
@@ -76,7 +72,11 @@ pub fn rows(data: &ProfileData, columns: usize, theme: &Theme) -> Vec<Line<'stat
         }
         Some(Err(why)) => out.extend(paragraph(&format!("✗ {why}"))),
         Some(Ok(None)) | None if data.profiles.running.is_none() => {
-            out.extend(paragraph(&format!("no profile of these bytes: {} makes one", data.key)));
+            let key = &data.key;
+            out.extend(paragraph(&match data.is_stale {
+                true => format!("no profile of this experiment. {key} profiles the bytes on disk, which are others: restore it first"),
+                false => format!("no profile of these bytes: {key} makes one"),
+            }));
         }
         Some(Ok(None)) | None => {}
     }
@@ -111,6 +111,11 @@ fn of_profile(
         out.extend(loads.iter().map(|load| bar(load.part, load.percent, "", columns, theme)));
         out.extend(facts::tensor_pipe(profile).map(|busy| bar("Tensor Cores", busy, "", columns, theme)));
     }
+    let least = least::lines(profile);
+    if !least.is_empty() {
+        out.extend(heading("Against the floor: what the workload costs at least"));
+        out.extend(least.iter().flat_map(|text| wrap(text, columns)).map(Line::from));
+    }
     let roofline = roofline::rows(profile, incumbent, columns, theme);
     if !roofline.is_empty() {
         out.extend(heading("Roofline: work for each byte of DRAM, under the dense limits of the card"));
@@ -137,6 +142,7 @@ fn of_profile(
             Line::from(vec![Span::styled(pad(row.what, 30), theme.quiet()), Span::raw(row.says.clone())])
         }));
     }
+    out.extend(image::rows(profile, columns, theme));
     if !profile.findings.is_empty() {
         out.extend(heading("Findings of the profiler: its estimates overlap, never add them up"));
         for found in &profile.findings {
@@ -146,12 +152,17 @@ fn of_profile(
             out.extend(wrap(&printable(&text), columns).into_iter().map(Line::from));
         }
     }
+    let paragraphs = |texts: &[String]| -> Vec<Line<'static>> {
+        let lines = texts.iter().flat_map(|text| wrap(&printable(text), columns));
+        lines.map(|line| Line::styled(line, theme.quiet())).collect()
+    };
+    if !profile.differences.is_empty() {
+        out.extend(heading("Not as in a run"));
+        out.extend(paragraphs(&profile.differences));
+    }
     if !profile.missing.is_empty() {
         out.extend(heading("Missing in the report"));
-        let missing = profile.missing.iter();
-        out.extend(
-            missing.flat_map(|what| wrap(&printable(what), columns)).map(|l| Line::styled(l, theme.quiet())),
-        );
+        out.extend(paragraphs(&profile.missing));
     }
     out
 }

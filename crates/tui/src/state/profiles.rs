@@ -15,7 +15,7 @@ pub struct Profiles {
     pub running: Option<Now>,
     /// Why the last one could not be made.
     pub failed: Option<String>,
-    /// How many were made.
+    /// How many were made since the screen was opened, by whichever process.
     pub made: u32,
     /// The profile and the files whose hot lines are in Source.
     pub placed: Option<(ProfileRequest, Fingerprint)>,

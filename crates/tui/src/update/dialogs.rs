@@ -23,17 +23,22 @@ impl Model {
     /// In the help only the keys act that scroll or close it: letters that were meant for a search must decide nothing.
     pub(super) fn on_help_key(&mut self, key: KeyEvent) -> Vec<Effect> {
         let Some(Overlay::Help(help)) = self.overlays.last_mut() else { return Vec::new() };
-        let scroll = &mut help.scroll;
         match self.appearance.keymap.find(KeyScope::Screen, key.into()) {
-            Some(Action::Up) => *scroll = scroll.saturating_sub(1),
-            Some(Action::Down) => *scroll = scroll.saturating_add(1),
-            Some(Action::HalfUp) => *scroll = scroll.saturating_sub(10),
-            Some(Action::HalfDown) => *scroll = scroll.saturating_add(10),
-            Some(Action::Top) => *scroll = 0,
-            Some(Action::Bottom) => *scroll = usize::MAX,
+            Some(action) if scroll_by_key(&mut help.scroll, action) => {}
             Some(Action::Search) => help.typing = true,
             Some(Action::Close) if !help.search.value().is_empty() => *help = Help::default(),
             Some(Action::Close | Action::Help | Action::Open | Action::Quit) => drop(self.overlays.pop()),
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    /// The keys of a list that is only read: they scroll it or close it.
+    pub(super) fn on_listing_key(&mut self, key: KeyEvent) -> Vec<Effect> {
+        let Some(Overlay::Listing { scroll, .. }) = self.overlays.last_mut() else { return Vec::new() };
+        match self.appearance.keymap.find(KeyScope::Screen, key.into()) {
+            Some(action) if scroll_by_key(scroll, action) => {}
+            Some(Action::Close | Action::Open | Action::Quit) => drop(self.overlays.pop()),
             _ => {}
         }
         Vec::new()
@@ -176,6 +181,20 @@ impl Model {
             _ => Vec::new(),
         }
     }
+}
+
+/// Scrolls a window by the keys of panes; false for another action. Drawing brings the row back into the text.
+fn scroll_by_key(scroll: &mut usize, action: Action) -> bool {
+    *scroll = match action {
+        Action::Up => scroll.saturating_sub(1),
+        Action::Down => scroll.saturating_add(1),
+        Action::HalfUp => scroll.saturating_sub(10),
+        Action::HalfDown => scroll.saturating_add(10),
+        Action::Top => 0,
+        Action::Bottom => usize::MAX,
+        _ => return false,
+    };
+    true
 }
 
 pub(super) fn insert(input: &mut Input, letter: char) {

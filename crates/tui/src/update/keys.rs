@@ -21,6 +21,7 @@ impl Model {
         let scope = match self.overlays.last() {
             None => KeyScope::In(self.panes.view),
             Some(Overlay::Help(help)) if !help.typing => KeyScope::Screen,
+            Some(Overlay::Listing { .. }) => KeyScope::Screen,
             Some(overlay) if overlay.is_question() => KeyScope::Question,
             Some(_) => KeyScope::Input,
         };
@@ -44,6 +45,7 @@ impl Model {
     fn on_heard_key(&mut self, key: KeyEvent) -> Vec<Effect> {
         match self.overlays.last() {
             Some(Overlay::Help(help)) if !help.typing => self.on_help_key(key),
+            Some(Overlay::Listing { .. }) => self.on_listing_key(key),
             Some(overlay) if overlay.is_question() => self.on_question_key(key),
             Some(_) => self.on_input_key(key),
             None => match self.appearance.keymap.find(KeyScope::In(self.panes.view), key.into()) {

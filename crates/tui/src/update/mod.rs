@@ -26,7 +26,7 @@ use crate::effect::{Effect, Redraw, Update};
 use crate::event::{Event, TerminalEvent, UserInput};
 use crate::geometry::FrameGeometry;
 use crate::model::Model;
-use crate::overlay::Help;
+use crate::overlay::{Help, Overlay};
 use crate::request::{RepositoryRequest, TelemetryRequest};
 use crate::state::Now;
 use crate::status::MessageLevel;
@@ -139,16 +139,13 @@ impl Model {
         for fit in geometry.fits.drain(..) {
             self.panes.take(fit);
         }
-        if let (Some(row), Some(crate::overlay::Overlay::Help(Help { scroll, .. }))) =
-            (geometry.help_row, self.overlays.last_mut())
-        {
-            // Scrolling beyond the end of the help has no effect on the way back.
-            *scroll = row;
-        }
-        if let (Some(fit), Some(crate::overlay::Overlay::Trust { reading, .. })) =
-            (geometry.question, self.overlays.last_mut())
-        {
-            reading.take(fit);
+        match (geometry.scrolled_row, geometry.question, self.overlays.last_mut()) {
+            // Scrolling beyond the end of the text has no effect on the way back.
+            (Some(row), _, Some(Overlay::Help(Help { scroll, .. }) | Overlay::Listing { scroll, .. })) => {
+                *scroll = row;
+            }
+            (_, Some(fit), Some(Overlay::Trust { reading, .. })) => reading.take(fit),
+            _ => {}
         }
         self.frame.geometry = geometry;
     }

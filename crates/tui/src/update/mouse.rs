@@ -33,6 +33,9 @@ impl Model {
         }
         match (self.overlays.last_mut(), wheel, event.kind) {
             (Some(Overlay::Help(help)), Some(by), _) => help.scroll = help.scroll.saturating_add_signed(by),
+            (Some(Overlay::Listing { scroll, .. }), Some(by), _) => {
+                *scroll = scroll.saturating_add_signed(by);
+            }
             (Some(_), Some(by), _) => self.step_pick(by.signum()),
             (Some(_), None, _) => {}
             (None, Some(by), _) => return self.scroll_under(at, by),

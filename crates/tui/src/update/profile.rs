@@ -51,7 +51,7 @@ impl Model {
     /// Shows the machine code of the profiled line at the cursor; false where the line was not profiled.
     pub(super) fn open_listing(&mut self) -> bool {
         let Some((line, rows)) = self.panes.source.listing() else { return false };
-        self.overlays.push(Overlay::Listing { title: format!("SASS of line {line}"), rows });
+        self.overlays.push(Overlay::Listing { title: format!("SASS of line {line}"), rows, scroll: 0 });
         true
     }
 
@@ -69,7 +69,7 @@ impl Model {
         self.profiles.running = Some(self.now);
         self.profiles.failed = None;
         let stop = self.appearance.keymap.way(crate::keymap::Action::Stop);
-        self.say(MessageLevel::Info, format!("a profile is being made; {stop} ends it"));
+        self.say(MessageLevel::Info, format!("a profile of the bytes on disk is being made; {stop} ends it"));
         vec![Effect::StartProfile]
     }
 

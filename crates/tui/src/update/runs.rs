@@ -171,6 +171,11 @@ impl Model {
                 vec![Effect::Refresh]
             }
             WatchEvent::RepositoryChanged => [Effect::Refresh].into_iter().chain(self.load_loop()).collect(),
+            WatchEvent::Profiled => {
+                // Reads it anew where a view shows it.
+                self.profiles.made += 1;
+                Vec::new()
+            }
             WatchEvent::LoopChanged { running } => self.on_loop_changed(running),
             WatchEvent::Changed { config: true, inputs, .. } => {
                 self.set_present(Ok(inputs.fingerprint.clone()));

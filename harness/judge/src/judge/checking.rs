@@ -1,22 +1,20 @@
 //! `lab harness --check`: runs the candidate under each tool, one after the other. Compares no results and times nothing.
 
-use super::confinement;
 use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
-use super::processes::{
-    arch, as_kernel_output, auto_caveat, cache_dir, sandbox_of, start_compiler, start_worker,
-};
+use super::processes::{arch, as_kernel_output};
+use super::tool_start::{self, ToolStart};
 use crate::check::sanitizer::{ComputeSanitizer, REMEDY};
 use crate::check::{self, ToolRun};
 use crate::compiler::{Compiler, SNAPSHOTS};
 use crate::options::JudgeOptions;
 use crate::outcome::{Correctness, Stop};
-use crate::problem::{self, Problem, ProblemContext};
+use crate::problem::{Problem, ProblemContext};
 use crate::sink::SharedSink;
 use crate::worker::Worker;
 use lab_device::{DeviceInfo, Image, Sanitizer};
 use lab_protocol::report::{Stage, Writer};
-use lab_protocol::{Language, Tool, tool_names};
+use lab_protocol::{Tool, tool_names};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -25,16 +23,12 @@ use std::path::Path;
 /// A tool that does not finish does not stop the others. Its error is returned at the end, unless another tool found something.
 pub fn check(options: &JudgeOptions, tools: &[Tool], sink: &SharedSink) -> Result<Correctness, Stop> {
     let out = &mut sink.writer();
-    out.stage(Stage::Build)?;
-    if options.language() == Language::Python {
-        return Err(Stop::Lab(format!(
-            "{} is Python, and `lab check` watches the memory accesses of CUDA C++: its tools cannot watch Python. A run finds stores \
-             out of bounds into the lab's buffers, and changed inputs",
-            options.shown_as()
-        )));
-    }
-    let mut problem = problem::open(&options.folder)?;
-    out.line("problem", problem.name())?;
+    let mut problem = tool_start::open_problem(
+        options,
+        "`lab check` watches the memory accesses of CUDA C++: its tools cannot watch Python. A run finds stores out of bounds into the \
+         lab's buffers, and changed inputs",
+        out,
+    )?;
     let target = lab_device::resolve(options.device);
     let tools = if tools.is_empty() { Tool::of(target) } else { tools };
     let sanitizer =
@@ -42,17 +36,7 @@ pub fn check(options: &JudgeOptions, tools: &[Tool], sink: &SharedSink) -> Resul
     if sanitizer.is_none() && tools.iter().any(|tool| tool.needs_sanitizer()) {
         return Err(Stop::Lab(REMEDY.into()));
     }
-    let cache_dir = cache_dir(options)?;
-    let mut compiler = start_compiler(options, target, sink)?;
-    let worker = start_worker(options, Language::Cuda, target, sink)?.ready()?;
-    let device = worker.info().clone();
-    out.line("device", &device.name)?;
-    if let Some(caveat) = auto_caveat(options.device) {
-        out.caveat(caveat)?;
-    }
-    compiler.version()?;
-    confinement::declare(options, &device, &sandbox_of(&worker, Some(&compiler)), out)?;
-    drop(worker);
+    let ToolStart { compiler, device, cache_dir } = tool_start::start(options, target, sink, out)?;
     out.line("check_tools", tool_names(tools))?;
     out.line("check_size", problem.shrink_for_check(&device)?)?;
 

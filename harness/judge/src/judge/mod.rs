@@ -23,6 +23,7 @@
 //! | `device_access` | waiting until the GPU is free |
 //! | `confinement` | the sandbox of the children |
 //! | `processes` | starting the children, the cache folder |
+//! | `tool_start` | what `lab check` and `lab profile` do first |
 
 mod candidate;
 mod checking;
@@ -44,6 +45,7 @@ mod run_environment;
 mod sealed_check;
 mod standby;
 mod start_signal;
+mod tool_start;
 #[cfg(test)]
 mod wavegru_tests;
 
@@ -55,6 +57,7 @@ use lab_protocol::report::{Report, Stage, Writer};
 use lab_protocol::{Exit, Language, console};
 use lab_system::{descendants, lifetime};
 pub use processes::remove_unused;
+pub use profiling::counters_are_readable;
 use std::io::{self, Write};
 
 /// Runs the judge process, with run.log's lines on stdout.

@@ -3,61 +3,52 @@
 
 mod counters;
 mod durations;
+mod least;
+mod proof;
+mod under_ncu;
 
-use super::confinement;
 use super::device_access::DeviceAccess;
 use super::kernel_builder::KernelBuilder;
 use super::kernel_snapshot::KernelSnapshot;
-use super::processes::{
-    arch, as_kernel_output, auto_caveat, cache_dir, sandbox_of, start_compiler, start_worker,
-};
+use super::processes::{arch, as_kernel_output, start_worker};
+use super::tool_start::{self, ToolStart};
 use crate::compiler::SNAPSHOTS;
 use crate::device_lock::DeviceUse;
 use crate::options::JudgeOptions;
 use crate::options::ProfileRequest;
 use crate::outcome::Stop;
-use crate::problem::{self, Problem, ProblemContext};
+use crate::problem::{Problem, ProblemContext};
 use crate::profile::file;
 use crate::profile::image::{self, BuiltImage};
 use crate::profile::ncu::{self, Ncu};
-use crate::profile::permission::{self, Permission};
 use crate::profile::workload::{self, ProfileCase};
 use crate::sink::SharedSink;
 use crate::worker::{Launched, Worker};
-use counters::{Counted, UnderNcu};
+use counters::Counted;
 use lab_device::{DeviceInfo, Image};
 use lab_protocol::profile::{LaunchShape, ListedKernel, Origin, Profile, VERSION};
 use lab_protocol::report::{Stage, Writer};
 use lab_protocol::{Language, Target};
 use lab_system::atomic_file;
+use least::differences;
+use proof::Proving;
 use serde::Serialize;
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
+use under_ncu::WorkerStart;
+
+pub use proof::counters_are_readable;
 
 /// Profiles one launch, or times a launch of each workload, and writes the file into the folder of the request.
 pub fn profile(options: &JudgeOptions, request: &ProfileRequest, sink: &SharedSink) -> Result<(), Stop> {
     let out = &mut sink.writer();
-    out.stage(Stage::Build)?;
-    if options.language() == Language::Python {
-        return Err(Stop::Lab(format!(
-            "{} is Python, and `lab profile` reads the counters of CUDA C++ kernels: profile the interpreter with ncu itself",
-            options.shown_as()
-        )));
-    }
-    let mut problem = problem::open(&options.folder)?;
-    out.line("problem", problem.name())?;
+    let mut problem = tool_start::open_problem(
+        options,
+        "`lab profile` reads the counters of CUDA C++ kernels: profile the interpreter with ncu itself",
+        out,
+    )?;
     let target = lab_device::resolve(options.device);
-    let cache_dir = cache_dir(options)?;
-    let mut compiler = start_compiler(options, target, sink)?;
-    let worker = start_worker(options, Language::Cuda, target, sink)?.ready()?;
-    let device = worker.info().clone();
-    out.line("device", &device.name)?;
-    if let Some(caveat) = auto_caveat(options.device) {
-        out.caveat(caveat)?;
-    }
-    compiler.version()?;
-    confinement::declare(options, &device, &sandbox_of(&worker, Some(&compiler)), out)?;
-    drop(worker);
+    let ToolStart { compiler, device, cache_dir } = tool_start::start(options, target, sink, out)?;
 
     let cases = problem.profile_cases(&device);
     let chosen = workload::choose(&cases, request.workload.as_deref()).map_err(Stop::Lab)?;
@@ -71,7 +62,6 @@ pub fn profile(options: &JudgeOptions, request: &ProfileRequest, sink: &SharedSi
         shared_bytes: built.shared_bytes,
     };
     let image = builder.write_build(built, out)?;
-    drop(builder);
     let bytes = std::fs::read(&image.path)
         .map_err(|e| Stop::Lab(format!("{} cannot be read: {e}", image.path.display())))?;
 
@@ -90,7 +80,21 @@ pub fn profile(options: &JudgeOptions, request: &ProfileRequest, sink: &SharedSi
         resources,
     };
     out.stage(Stage::Measure)?;
-    let tool = usable_ncu(request, &device);
+    let tool = match installed_ncu(request, &device) {
+        Ok(ncu) => {
+            let proving = Proving {
+                options,
+                target,
+                device: &device,
+                cache_dir: &cache_dir,
+                ncu: &ncu,
+                limit: request.proof_limit,
+            };
+            proving.prove(&mut builder, false, out)?.map(|()| ncu)
+        }
+        Err(why) => Err(why),
+    };
+    drop(builder);
     if request.all_workloads {
         return session.time_all(&mut *problem, &cases, tool, out);
     }
@@ -99,7 +103,11 @@ pub fn profile(options: &JudgeOptions, request: &ProfileRequest, sink: &SharedSi
     let counted = match tool {
         Ok(ncu) => {
             out.line("profiler", format_args!("ncu {} set={}", ncu.version, request.set.name()))?;
-            session.count(&mut *problem, &ncu, (chosen, case), out)?
+            let counted = session.count(&mut *problem, &ncu, (chosen, case), out)?;
+            if counted.is_err() {
+                proof::forget(&device, &ncu, &cache_dir, out)?;
+            }
+            counted
         }
         Err(why) => Err(why),
     };
@@ -115,19 +123,15 @@ pub fn profile(options: &JudgeOptions, request: &ProfileRequest, sink: &SharedSi
     Ok(())
 }
 
-/// The ncu to use, or why no counters can be read here, and what to do.
-fn usable_ncu(request: &ProfileRequest, device: &DeviceInfo) -> Result<Ncu, String> {
+/// The ncu to use, or why there is none, and what to do.
+fn installed_ncu(request: &ProfileRequest, device: &DeviceInfo) -> Result<Ncu, String> {
     if let Some(named) = &request.ncu {
         return Ncu::at(named.clone());
     }
     if device.emulated {
         return Err("the cpu device has no counters: profile on a machine with an NVIDIA GPU".into());
     }
-    let ncu = Ncu::at(ncu::find().ok_or_else(|| ncu::REMEDY.to_owned())?)?;
-    match permission::look() {
-        Permission::Refused => Err(permission::refused()),
-        Permission::Allowed | Permission::Unknown => Ok(ncu),
-    }
+    Ncu::at(ncu::find().ok_or_else(|| ncu::REMEDY.to_owned())?)
 }
 
 /// What the compiler reports of the image.
@@ -154,18 +158,6 @@ struct ProfileSession<'a> {
 }
 
 impl ProfileSession<'_> {
-    /// Launches a workload under ncu. The inner error says why there are no counters.
-    fn count(
-        &mut self,
-        problem: &mut dyn Problem,
-        ncu: &Ncu,
-        case: (usize, &ProfileCase),
-        out: &mut Writer,
-    ) -> Result<Result<Counted, String>, Stop> {
-        let run = UnderNcu::new(self, ncu, case.1)?;
-        run.count(problem, case, out)
-    }
-
     /// Makes launches on this worker.
     fn launch(
         &self,
@@ -212,6 +204,8 @@ impl ProfileSession<'_> {
             missing,
             taken_unix_s: now(),
             kernels,
+            least: self.least(case),
+            differences: differences(case),
         }
     }
 
@@ -252,6 +246,8 @@ impl ProfileSession<'_> {
             missing,
             taken_unix_s: now(),
             kernels: if kernels.len() > 1 { kernels } else { Vec::new() },
+            least: self.least(case),
+            differences: Vec::new(),
         })
     }
 
@@ -277,17 +273,14 @@ impl ProfileSession<'_> {
         image::read(&image, missing)
     }
 
-    /// Starts the candidate's worker under ncu.
-    fn start_under(&self, tool: &crate::worker::WatchingTool, limit: Duration) -> Result<Worker, Stop> {
-        Worker::start_under_tool(
-            &self.options.worker,
-            tool,
-            self.target,
-            limit,
-            self.cache_dir,
-            as_kernel_output(self.sink.writer()),
-        )?
-        .ready()
+    /// How the candidate's worker is started under ncu.
+    fn worker_start(&self) -> WorkerStart<'_> {
+        WorkerStart {
+            options: self.options,
+            target: self.target,
+            cache_dir: self.cache_dir,
+            forward: as_kernel_output(self.sink.writer()),
+        }
     }
 }
 

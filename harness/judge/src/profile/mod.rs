@@ -8,7 +8,9 @@
 //! | `page` | a CSV page of ncu, by the names of its columns |
 //! | `raw`, `details`, `source` | the pages with the counters, the findings and the lines of source |
 //! | `log` | what ncu says of a failure |
-//! | `permission` | whether this process may read counters |
+//! | `permission` | whether this process may read counters, as far as Linux shows it |
+//! | `proofs` | what ncu has shown of that, kept in the cache folder |
+//! | `tiny` | the kernel that ncu shows it with |
 //! | `workload` | the workload that is profiled |
 //! | `shown_files` | the user's names of the files in a report |
 //! | `disassembly`, `loops`, `mix`, `occupancy`, `image` | the static view of an image |
@@ -25,13 +27,14 @@ pub mod ncu;
 pub mod occupancy;
 mod page;
 pub mod permission;
+pub mod proofs;
 pub mod raw;
 pub mod shown_files;
 pub mod source;
+pub mod tiny;
 pub mod workload;
 
 use lab_device::Finding;
-use permission::Permission;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -50,30 +53,33 @@ pub mod file {
 /// How long ncu may take for a launch with all its replays, unless the options say another time.
 pub const LIMIT: Duration = Duration::from_secs(300);
 
-/// What this machine has for `lab profile`, if `cuda` is set: ncu, and whether counters may be read. Without it a profile is the static
-/// view, so nothing counts as missing.
-pub fn equipment(cuda: bool, named: Option<PathBuf>) -> Vec<Finding> {
-    if !cuda {
+/// How long ncu may take for the tiny kernel. On an H200 it takes 2 to 4 s, the start of ncu included.
+pub const PROOF_LIMIT: Duration = Duration::from_secs(30);
+
+/// What this machine has for `lab profile`: ncu, and whether counters may be read. `named` is the ncu of LAB_NCU, which is used on every
+/// device. Without a GPU and without a named ncu there is nothing to say. `prove` reads one counter of a tiny kernel; its error says why
+/// there are no counters, and what to do. Without counters a profile is the static view, so nothing counts as missing.
+pub fn equipment(
+    cuda: bool,
+    named: Option<PathBuf>,
+    prove: impl FnOnce(&ncu::Ncu) -> Result<(), String>,
+) -> Vec<Finding> {
+    if !cuda && named.is_none() {
         return Vec::new();
     }
+    let finding = |what: &str, says: String, remedy| Finding { what: what.into(), ok: true, says, remedy };
     let found = named.or_else(ncu::find).ok_or_else(|| ncu::REMEDY.to_owned()).and_then(ncu::Ncu::at);
-    let program = Finding {
-        what: "profile, cuda".into(),
-        ok: true,
-        says: found.as_ref().map_or_else(
-            |_| "lab profile has no ncu here: it shows the static view".into(),
-            |ncu| format!("ncu {} at {}", ncu.version, ncu.path.display()),
-        ),
-        remedy: found.err(),
+    let ncu = match found {
+        Ok(ncu) => ncu,
+        Err(why) => {
+            let says = "lab profile has no ncu here: it shows the static view".into();
+            return vec![finding("profile", says, Some(why))];
+        }
     };
-    let (says, remedy) = match permission::look() {
-        Permission::Allowed => ("this user may read the GPU's counters", None),
-        Permission::Refused => ("this user may not read the GPU's counters", Some(permission::refused())),
-        Permission::Unknown => (
-            "whether this user may read the GPU's counters is not in /proc/driver/nvidia/params",
-            Some("lab profile shows it: a refusal is told with what to do".to_owned()),
-        ),
+    let (says, remedy) = match prove(&ncu) {
+        Ok(()) => ("this user may read the counters: ncu has counted a tiny kernel".into(), None),
+        Err(why) => ("no counters can be read: lab profile shows the static view".into(), Some(why)),
     };
-    let counters = Finding { what: "counters, cuda".into(), ok: true, says: says.into(), remedy };
-    vec![program, counters]
+    let program = format!("ncu {} at {}", ncu.version, ncu.path.display());
+    vec![finding("profile", program, None), finding("counters", says, remedy)]
 }

@@ -1,5 +1,5 @@
-//! Whether this process may read the counters of a GPU. The driver decides; Linux shows on what it decides. The launch under ncu is
-//! the proof.
+//! Whether this process may read the counters of a GPU. The driver decides; Linux shows on what it decides. A tiny kernel under ncu is
+//! the proof: [`super::proofs`].
 
 use std::path::Path;
 

@@ -1,7 +1,9 @@
 //! The workload that is profiled: the largest timed one, or the one that the user names.
 
+use crate::probe::bounds::Demand;
+
 /// A timed workload.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProfileCase {
     /// As in `rows=3 cols=257 T=f16`.
     pub label: String,
@@ -9,6 +11,10 @@ pub struct ProfileCase {
     pub entry: String,
     /// How large it is, compared with the problem's other ones.
     pub cells: usize,
+    /// What a launch must do.
+    pub demand: Demand,
+    /// A run submits its timed launches as one CUDA graph.
+    pub runs_as_graph: bool,
 }
 
 /// Returns the place of the workload in the list. `wanted` is its number from 1, its label, or words of its label that no other one
@@ -56,7 +62,12 @@ mod tests {
 
     #[test]
     fn a_workload_is_named_by_number_by_label_or_by_words() {
-        let case = |label: &str, cells| ProfileCase { label: label.into(), entry: "k".into(), cells };
+        let case = |label: &str, cells| ProfileCase {
+            label: label.into(),
+            entry: "k".into(),
+            cells,
+            ..ProfileCase::default()
+        };
         let cases = [case("rows=3 T=f16", 3), case("rows=9 T=f16", 9), case("rows=9 T=f32", 9)];
         for (wanted, expected) in [
             (None, Ok(1)),

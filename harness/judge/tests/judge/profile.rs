@@ -1,5 +1,7 @@
 //! `lab harness --profile` with an ncu that runs the program it is given and then prints recorded pages.
 
+mod proof;
+
 use crate::support::{Folder, Judged, run, write_script};
 use crate::toy::{PROBLEM, kernel};
 use lab_judge::ProfileRequest;
@@ -9,16 +11,19 @@ use lab_protocol::profile::{Origin, Profile, ProfileSet, WorkloadDurations};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// An ncu. The files `mode` and `*.csv` beside it say what it does. The recorded pages name the kernel wavegru.
+/// An ncu. The files `mode` and `*.csv` beside it say what it does with the candidate, `tiny-mode` what it does with the tiny kernel. The
+/// recorded pages name the kernel wavegru. The files `filter` and `tiny` get the names that it was to count.
 const NCU: &str = r#"#!/bin/sh
 own=$(dirname "$0")
 mode=$(cat "$own/mode" 2>/dev/null)
 case "$1" in
 --version) cat "$own/version.txt"; exit ;;
 --import)
-    case "$mode" in hang-import) sleep 600 & sleep 600 ;; esac
+    report=$(cat "$2")
     while [ "$1" != --page ]; do shift; done
-    sed s/wavegru/toy/g "$own/$2.csv"
+    page=$own/$2.csv
+    if [ "$report" = tiny ]; then page=$own/tiny.csv; fi
+    sed s/wavegru/toy/g "$page"
     exit ;;
 esac
 while true; do
@@ -26,13 +31,18 @@ while true; do
     --force-overwrite) shift ;;
     --export) report=$2; shift 2 ;;
     --log-file) log=$2; shift 2 ;;
-    --kernel-name) echo "$2" > "$own/filter"; shift 2 ;;
+    --kernel-name) filter=$2; shift 2 ;;
     --*) shift 2 ;;
     *) break ;;
     esac
 done
+case "$filter" in
+*tiny*) mode=$(cat "$own/tiny-mode" 2>/dev/null); report_text=tiny; echo "$filter" >> "$own/tiny" ;;
+*) report_text=report; echo "$filter" > "$own/filter" ;;
+esac
 case "$mode" in
 hang) sleep 600 & echo $! > "$own/started"; sleep 600 ;;
+unusable) echo "==ERROR== Failed to open/create lock directory /tmp/nvidia/nsight_compute." > "$log" ;;
 refused) echo "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters" > "$log" ;;
 killed) "$@"; kill -9 $$ ;;
 esac
@@ -43,15 +53,17 @@ case "$mode" in
 no-report) exit 1 ;;
 hang-end) sleep 600 & echo $! > "$own/started"; sleep 600 ;;
 esac
-echo report > "$report.ncu-rep"
+echo "$report_text" > "$report.ncu-rep"
 exit $status
 "#;
 
-const RECORDED: [(&str, &str); 4] = [
+const RECORDED: [(&str, &str); 5] = [
     ("version.txt", include_str!("ncu/version.txt")),
     ("raw.csv", include_str!("ncu/raw.csv")),
     ("details.csv", include_str!("ncu/details.csv")),
     ("source.csv", include_str!("ncu/source.csv")),
+    // The page of the tiny kernel: any launch with its duration.
+    ("tiny.csv", include_str!("ncu/raw.csv")),
 ];
 
 /// A toy problem, and a folder with an ncu and a folder for the profile.
@@ -84,6 +96,19 @@ impl Profiled {
             writes_text: false,
             ncu: Some(self.ncu.path().join("ncu")),
             limit: Duration::from_secs(300),
+            proof_limit: Duration::from_secs(120),
+        }
+    }
+
+    /// Waits until the process that a hanging ncu has started is gone.
+    fn wait_for_end_of_started(&self) {
+        let started = std::fs::read_to_string(self.ncu.path().join("started")).unwrap();
+        let status = PathBuf::from(format!("/proc/{}/status", started.trim()));
+        let watchdog = Instant::now() + Duration::from_secs(60);
+        // A zombie runs no more; who reaps it is not this test's business.
+        while std::fs::read_to_string(&status).is_ok_and(|text| !text.contains("\nState:\tZ")) {
+            assert!(Instant::now() < watchdog, "the process {} still runs", started.trim());
+            std::thread::yield_now();
         }
     }
 
@@ -128,6 +153,10 @@ fn a_launch_is_profiled_with_its_counters_findings_and_lines() {
     let files: std::collections::BTreeSet<_> = profile.lines.iter().map(|line| line.file.as_str()).collect();
     assert_eq!(files.into_iter().collect::<Vec<_>>(), ["kernel.cu", "lab.h"]);
     assert!(profile.taken_unix_s.is_some() && profile.kernels.is_empty());
+    // 256 floats each way; the cpu device has no floor, and makes no graphs.
+    let least = profile.least.as_ref().unwrap();
+    assert_eq!((least.read_bytes, least.written_bytes, least.floor_us), (1024.0, 1024.0, None));
+    assert!(profile.differences.is_empty());
     // The image of the cpu device tells no names.
     assert_eq!(
         std::fs::read_to_string(folder.ncu.path().join("filter")).unwrap().trim(),
@@ -149,6 +178,8 @@ fn a_quick_profile_reads_only_the_counters() {
 fn without_counters_there_is_the_static_view_with_the_reason() {
     for (changed, named, says) in [
         (vec![("mode", "refused")], true, "RestrictProfilingToAdminUsers=0"),
+        (vec![("tiny-mode", "refused")], true, "RestrictProfilingToAdminUsers=0"),
+        (vec![("tiny-mode", "unusable")], true, "cannot profile here: Failed to open/create lock directory"),
         (vec![("version.txt", "Version 2020.1.0 (build 1)")], true, "too old"),
         (vec![("version.txt", "a shell\n")], true, "is no ncu"),
         (vec![], false, "the cpu device has no counters"),
@@ -177,14 +208,7 @@ fn an_ncu_that_hangs_is_ended_with_what_it_started() {
         let judged = folder.run(request);
         judged.expect(Exit::NOT_JUDGED).expect_in("stopped", says).expect_in("fault", "lab");
         assert!(!folder.out().join(file::PROFILE).exists());
-        let started = std::fs::read_to_string(folder.ncu.path().join("started")).unwrap();
-        let status = PathBuf::from(format!("/proc/{}/status", started.trim()));
-        let watchdog = Instant::now() + Duration::from_secs(60);
-        // A zombie runs no more; who reaps it is not this test's business.
-        while std::fs::read_to_string(&status).is_ok_and(|text| !text.contains("\nState:\tZ")) {
-            assert!(Instant::now() < watchdog, "the process {} still runs", started.trim());
-            std::thread::yield_now();
-        }
+        folder.wait_for_end_of_started();
     }
 }
 

@@ -4,8 +4,8 @@
 use super::compare::{self, By};
 use super::digest::{MOST, digest};
 use super::read::parse;
-use super::{facts, lines, roofline};
-use lab_protocol::profile::{Metric, Origin, Profile};
+use super::{facts, least, lines, roofline};
+use lab_protocol::profile::{LeastWork, Metric, Origin, Profile};
 
 fn wavegru() -> Profile {
     parse(include_bytes!("wavegru.json")).unwrap()
@@ -103,4 +103,66 @@ fn a_file_of_a_later_version_or_half_a_file_is_refused_in_words() {
     let text = include_str!("wavegru.json").replacen("\"version\": 1", "\"version\": 2", 1);
     assert!(parse(text.as_bytes()).unwrap_err().to_string().contains("version 2"));
     assert!(parse(&text.as_bytes()[..500]).unwrap_err().to_string().contains("no profile"));
+}
+
+/// What rmsnorm of 4096 rows of 4096 f32 costs at least, on a device that was probed.
+fn rmsnorm_costs() -> LeastWork {
+    let matrix = 4096.0 * 4096.0 * 4.0;
+    LeastWork {
+        read_bytes: matrix,
+        written_bytes: matrix,
+        flops: Some(6.0e7),
+        steps: 1.0,
+        floor_us: Some(20.0),
+        estimate_us: Some(32.5),
+        run_us: Some(36.0),
+    }
+}
+
+#[test]
+fn the_counters_and_the_run_are_held_against_what_the_workload_costs() {
+    let mut profile = wavegru();
+    profile.least = Some(rmsnorm_costs());
+    set(&mut profile, "dram__bytes_read.sum", 7.0e7);
+    set(&mut profile, "dram__bytes_write.sum", 7.0e7);
+    assert_eq!(
+        least::lines(&profile),
+        [
+            "a launch must read 67.11 MB, write 67.11 MB, compute 60 MFLOP (0.447 FLOP a byte)",
+            "DRAM moved 140 MB, 1.04× the least bytes",
+            "the run took 36 µs a launch, 1.80× the floor of 20 µs; the estimate is 32.5 µs",
+        ]
+    );
+    let text = digest(&profile).join("\n");
+    assert!(text.contains("1.04× the least bytes") && text.contains("1.80× the floor"), "{text}");
+    // What is written may stay in the cache.
+    set(&mut profile, "dram__bytes_write.sum", 0.0);
+    assert!(
+        least::lines(&profile)[1].contains("0.52× the least bytes: what was written may still be in the L2")
+    );
+}
+
+#[test]
+fn what_is_not_known_of_the_least_work_is_left_out_or_told() {
+    let mut profile = wavegru();
+    assert_eq!(least::lines(&profile), Vec::<String>::new(), "a profile of an older lab");
+    profile.metrics.clear();
+    let costs = LeastWork { run_us: None, estimate_us: None, flops: None, ..rmsnorm_costs() };
+    profile.least = Some(costs.clone());
+    let expected = ["a launch must read 67.11 MB, write 67.11 MB", "no launch takes less than 20 µs"];
+    assert_eq!(least::lines(&profile), expected);
+    profile.least = Some(LeastWork { floor_us: None, ..costs.clone() });
+    assert!(least::lines(&profile)[1].contains("the device was not probed yet (`lab probe` does)"));
+    // The cpu device has no floor, and probing it gives none.
+    (profile.arch, profile.origin) = (String::new(), Origin::Image { why: "no GPU".into() });
+    assert_eq!(least::lines(&profile).len(), 1);
+}
+
+#[test]
+fn how_the_launch_differs_from_a_run_is_in_the_digest() {
+    let mut profile = wavegru();
+    profile.differences = vec!["the launch was made without a CUDA graph".into()];
+    assert!(
+        digest(&profile).contains(&"not as in a run: the launch was made without a CUDA graph".to_owned())
+    );
 }

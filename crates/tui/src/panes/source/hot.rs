@@ -2,13 +2,13 @@
 
 use crate::text::{pad, pad_left, printable};
 use lab_core::profile::facts;
+use lab_core::profile::lines::{HOT, main_stall, shares};
 use lab_core::text::figures::count;
 use lab_protocol::profile::{Profile, ProfiledLine};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Least percent of all samples for a line at which `]` stops, and for one that has a cell.
-const HOT: f64 = 2.0;
+/// Least percent of all samples for a line that has a cell.
 const SHOWN: f64 = 0.5;
 
 /// Columns of the samples, the stall and the excess sectors, each with a blank.
@@ -19,9 +19,6 @@ const EXCESS: usize = 9;
 /// Least columns of the pane for the stall, and for the excess sectors too.
 const WITH_STALL: u16 = 100;
 const WITH_EXCESS: u16 = 140;
-
-/// Most instructions in the list of a line.
-const INSTRUCTIONS: usize = 30;
 
 #[derive(Clone, Debug)]
 struct Mark {
@@ -45,13 +42,11 @@ pub struct HotLines {
 impl HotLines {
     /// The lines of `kernel` in a profile of these very bytes.
     pub fn of(profile: &Profile, kernel: &str) -> Self {
-        let all: u64 = profile.lines.iter().map(|line| line.samples).sum();
-        let is_kernel = |line: &&ProfiledLine| Path::new(kernel).ends_with(&line.file);
-        let lines = profile.lines.iter().filter(is_kernel).filter_map(|line| {
-            let percent = 100.0 * line.samples as f64 / all.max(1) as f64;
-            let mark = Mark { percent, profiled: line.clone() };
-            let is_shown = percent >= SHOWN || mark.excess() > 0;
-            is_shown.then_some(((line.line as usize).checked_sub(1)?, mark))
+        let of_kernel = shares(profile).filter(|hot| Path::new(kernel).ends_with(&hot.line.file));
+        let lines = of_kernel.filter_map(|hot| {
+            let mark = Mark { percent: hot.percent, profiled: hot.line.clone() };
+            let is_shown = mark.percent >= SHOWN || mark.excess() > 0;
+            is_shown.then_some(((hot.line.line as usize).checked_sub(1)?, mark))
         });
         HotLines { lines: lines.collect() }
     }
@@ -78,7 +73,7 @@ impl HotLines {
         let mut cell = format!("{:>3.0}% ", mark.percent);
         if columns >= SAMPLES + STALL {
             let stall =
-                main_stall(&mark.profiled).map(|(reason, _)| printable(facts::reason(reason)).into_owned());
+                main_stall(&mark.profiled).map(|reason| printable(facts::reason(reason)).into_owned());
             cell += &pad(&stall.unwrap_or_default(), STALL - 1);
             cell.push(' ');
         }
@@ -105,7 +100,7 @@ impl HotLines {
         }
     }
 
-    /// The instructions of a line as text: its samples by reason, then its most sampled instructions in their order. `None` for a line
+    /// The instructions of a line as text: its samples by reason, then its instructions in their order. `None` for a line
     /// that was not profiled.
     pub fn listing(&self, line: usize) -> Option<Vec<String>> {
         let mark = self.lines.get(&line)?;
@@ -122,27 +117,16 @@ impl HotLines {
         }
         rows.push(String::new());
         let mut shown: Vec<_> = profiled.sass.iter().collect();
-        shown.sort_by_key(|instruction| std::cmp::Reverse(instruction.samples));
-        shown.truncate(INSTRUCTIONS);
         shown.sort_by_key(|instruction| instruction.address);
         rows.extend(shown.iter().map(|of| {
-            let stall = of.stall.as_deref().map(facts::reason).unwrap_or_default();
-            printable(&format!("{:>3.0} % {:#06x} {}  {stall}", share(of.samples), of.address, of.text))
+            let stall = of.stall.as_deref().map(|reason| format!(" · {}", facts::reason(reason)));
+            let stall = stall.unwrap_or_default();
+            printable(&format!("{:>3.0} % {:#06x} {}{stall}", share(of.samples), of.address, of.text))
                 .into_owned()
         }));
-        let left = profiled.sass.len() - shown.len();
-        if left > 0 {
-            rows.push(format!("… and {left} more instructions with fewer samples"));
-        }
         if profiled.sass.is_empty() {
             rows.push("the profile has no instructions of this line".to_owned());
         }
         Some(rows)
     }
-}
-
-/// The most frequent reason to wait; `selected` is no wait.
-fn main_stall(line: &ProfiledLine) -> Option<(&str, u64)> {
-    let waits = line.stalls.iter().filter(|(reason, _)| reason != "selected");
-    waits.max_by_key(|(_, samples)| *samples).map(|(reason, samples)| (reason.as_str(), *samples))
 }

@@ -1,27 +1,17 @@
-//! One launch under ncu, and what its report says.
+//! The counters of one launch of a workload: the launch under ncu, and what its report says.
 
 use super::ProfileSession;
-use crate::check::read_findings;
+use super::under_ncu::{Ran, UnderNcu};
 use crate::outcome::Stop;
 use crate::problem::Problem;
-use crate::process::exec_wrapper;
-use crate::process::private_folder::PrivateFolder;
-use crate::profile::log::{self, Failure};
 use crate::profile::ncu::{Counters, Ncu, Page};
 use crate::profile::workload::ProfileCase;
 use crate::profile::{details, file, metrics, raw, shown_files, source};
-use crate::worker::{Launched, WatchingTool};
+use crate::worker::Launched;
 use lab_protocol::profile::{Finding, ListedKernel, Origin, ProfileSet, ProfiledLine};
 use lab_protocol::report::Writer;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
-
-/// How long ncu may take to write its report after the launch.
-const WRITE_LIMIT: Duration = Duration::from_secs(120);
-
-/// Most bytes of ncu's log and of its report that are read.
-const LOG_LIMIT: u64 = 4 << 20;
-const REPORT_LIMIT: u64 = 1 << 30;
+use std::path::Path;
+use std::time::Instant;
 
 /// What the counters of a launch say.
 pub struct Counted {
@@ -36,131 +26,58 @@ pub struct Counted {
     pub launched: Option<Launched>,
 }
 
-/// One start of a worker under ncu.
-pub struct UnderNcu<'a> {
-    session: &'a ProfileSession<'a>,
-    ncu: &'a Ncu,
-    /// The names of the kernels to profile; empty where the image does not tell.
-    kernels: Vec<String>,
-    folder: PrivateFolder,
-}
-
-/// What ncu made of the launches.
-pub enum Report {
-    /// The report is there.
-    Written { launched: Vec<Launched> },
-    /// No counters can be read here, and what to do.
-    NoCounters(String),
-}
-
-impl<'a> UnderNcu<'a> {
-    pub fn new(session: &'a ProfileSession<'a>, ncu: &'a Ncu, case: &ProfileCase) -> Result<Self, Stop> {
-        let folder = PrivateFolder::new(session.cache_dir).map_err(|e| {
-            Stop::Lab(format!("no temporary folder can be made in {}: {e}", session.cache_dir.display()))
-        })?;
-        let mut kernels = session.kernels.clone();
-        if !kernels.is_empty() && !kernels.contains(&case.entry) {
-            kernels.push(case.entry.clone());
+impl ProfileSession<'_> {
+    /// Starts ncu for the candidate's kernels, and for this entry if the image names any.
+    pub(super) fn under_ncu<'n>(&self, ncu: &'n Ncu, entry: &str) -> Result<UnderNcu<'n>, Stop> {
+        let mut kernels = self.kernels.clone();
+        if !kernels.is_empty() && !kernels.iter().any(|kernel| kernel == entry) {
+            kernels.push(entry.to_owned());
         }
-        Ok(UnderNcu { session, ncu, kernels, folder })
+        UnderNcu::new(ncu, kernels, self.cache_dir)
     }
 
-    /// Whether ncu is told no names, and counts every kernel but the lab's own.
-    pub fn uses_fallback_filter(&self) -> bool {
-        self.kernels.is_empty()
-    }
-
-    fn report(&self) -> PathBuf {
-        self.folder.path().join(file::REPORT)
-    }
-
-    fn log(&self) -> String {
-        let log = read_findings(&self.folder.path().join("log"), LOG_LIMIT).unwrap_or_default();
-        String::from_utf8_lossy(&log).into_owned()
-    }
-
-    /// Launches the workloads under ncu, one after the other, and waits for the report.
-    pub fn launch(
+    /// Launches the workloads under ncu, one after the other. The inner error says why there are no counters.
+    pub(super) fn launch_under(
         &self,
+        under_ncu: &UnderNcu,
         problem: &mut dyn Problem,
         counters: Counters,
         cases: &[usize],
         out: &mut Writer,
-    ) -> Result<Report, Stop> {
-        let command =
-            self.ncu.command(&counters, &self.kernels, &self.report(), &self.folder.path().join("log"));
-        let tool = WatchingTool {
-            environment: vec![exec_wrapper::wrap(&command)],
-            folder: self.folder.path().to_owned(),
-            is_foreign: true,
-            is_profiler: true,
-        };
+    ) -> Result<Result<Vec<Launched>, String>, Stop> {
         let mut launched = Vec::new();
-        let (began, limit) = (Instant::now(), self.session.request.limit);
-        let ran = self.session.start_under(&tool, limit * cases.len() as u32).and_then(|mut worker| {
-            let ran = self.session.launch(problem, &mut worker, cases, &mut launched, out);
-            worker.close_and_wait(WRITE_LIMIT.min(limit));
-            ran
-        });
-        let log = self.log();
-        match log::failure(&log) {
-            Some(Failure::Refused(why)) => return Ok(Report::NoCounters(why)),
-            Some(Failure::Unusable(why)) => {
-                return Ok(Report::NoCounters(format!(
-                    "ncu {} cannot profile here: {why}",
-                    self.ncu.version
-                )));
-            }
-            None => {}
-        }
-        if let Err(stop) = ran {
-            return Err(self.ended_early(stop, began.elapsed()));
-        }
-        if log::profiled_nothing(&log) {
-            return Err(Stop::Lab(format!(
-                "ncu {} profiled nothing: it saw no launch of {}",
-                self.ncu.version,
-                self.kernels.join(", ")
-            )));
-        }
-        match self.report().symlink_metadata() {
-            Ok(about) if about.is_file() && about.len() <= REPORT_LIMIT => Ok(Report::Written { launched }),
-            Ok(_) => Err(Stop::Lab("ncu's report is no plain file, or larger than 1 GiB".into())),
-            Err(_) => Err(Stop::Lab(format!(
-                "ncu {} ended without a report{}",
-                self.ncu.version,
-                last_line(&log).map_or_else(String::new, |line| format!(": {line}"))
+        let limit = self.request.limit * cases.len() as u32;
+        let ran = under_ncu.run(&self.worker_start(), counters, limit, |worker| {
+            self.launch(problem, worker, cases, &mut launched, out)
+        })?;
+        match ran {
+            Ran::Reported => Ok(Ok(launched)),
+            Ran::NoCounters(why) => Ok(Err(why)),
+            Ran::TookTooLong => Err(Stop::Lab(format!(
+                "ncu did not end its launch within {} s and was ended. ncu replays a launch many times: a kernel that waits for the \
+                 host or for an earlier launch hangs, and a long launch takes long. Choose a smaller workload with --workload, or --set \
+                 quick",
+                limit.as_secs_f64()
             ))),
         }
     }
 
-    /// What happened where the worker ended before its launch did.
-    fn ended_early(&self, stop: Stop, took: Duration) -> Stop {
-        let limit = self.session.request.limit;
-        if took < limit {
-            return stop.map_text(|text| format!("under ncu: {text}"));
-        }
-        Stop::Lab(format!(
-            "ncu did not end its launch within {} s and was ended. ncu replays a launch many times: a kernel that waits for the host \
-             or for an earlier launch hangs, and a long launch takes long. Choose a smaller workload with --workload, or --set quick",
-            limit.as_secs_f64()
-        ))
-    }
-
-    /// Launches one workload, and reads the report's pages.
-    pub fn count(
+    /// Launches one workload, and reads the report's pages. The inner error says why there are no counters.
+    pub(super) fn count(
         &self,
         problem: &mut dyn Problem,
+        ncu: &Ncu,
         (number, case): (usize, &ProfileCase),
         out: &mut Writer,
     ) -> Result<Result<Counted, String>, Stop> {
-        let set = self.session.request.set;
+        let set = self.request.set;
         let began = Instant::now();
-        let launched = match self.launch(problem, Counters::Set(set), &[number], out)? {
-            Report::Written { launched } => launched.into_iter().next(),
-            Report::NoCounters(why) => return Ok(Err(why)),
+        let under_ncu = self.under_ncu(ncu, &case.entry)?;
+        let launched = match self.launch_under(&under_ncu, problem, Counters::Set(set), &[number], out)? {
+            Ok(launched) => launched.into_iter().next(),
+            Err(why) => return Ok(Err(why)),
         };
-        let launches = raw::read(&self.page(Page::Raw)?).map_err(Stop::Lab)?;
+        let launches = raw::read(&under_ncu.page(Page::Raw)?).map_err(Stop::Lab)?;
         let duration = |launch: &raw::Counted| launch.value(metrics::DURATION).unwrap_or(0.0);
         let mut longest = 0;
         for (at, launch) in launches.iter().enumerate() {
@@ -186,19 +103,19 @@ impl<'a> UnderNcu<'a> {
         if set == ProfileSet::Quick {
             missing.push("findings and lines of source: --set full reads them".into());
         } else {
-            findings = details::read(&self.page(Page::Details)?, longest).map_err(Stop::Lab)?;
-            let read = source::read(&self.page(Page::Source)?, &kernel.entry).map_err(Stop::Lab)?;
+            findings = details::read(&under_ncu.page(Page::Details)?, longest).map_err(Stop::Lab)?;
+            let read = source::read(&under_ncu.page(Page::Source)?, &kernel.entry).map_err(Stop::Lab)?;
             missing.extend(read.missing);
             lines = read.lines;
             for line in &mut lines {
-                line.file = shown_files::shown(&line.file, self.session.options);
+                line.file = shown_files::shown(&line.file, self.options);
             }
         }
         let origin = Origin::Counters {
-            tool: format!("ncu {}", self.ncu.version),
+            tool: format!("ncu {}", ncu.version),
             set,
             passes: kernel.value(metrics::PASSES).map(|passes| passes as u32),
-            report: self.keep()?,
+            report: self.keep(ncu, &under_ncu.report())?,
             took_ms: began.elapsed().as_millis() as u64,
         };
         if kernel.entry != case.entry && kernels.is_empty() {
@@ -208,27 +125,21 @@ impl<'a> UnderNcu<'a> {
         Ok(Ok(Counted { origin, longest: kernel, kernels, findings, lines, missing, launched }))
     }
 
-    /// A page of the report.
-    pub fn page(&self, page: Page) -> Result<Vec<u8>, Stop> {
-        self.ncu.page(&self.report(), page).map_err(Stop::Lab)
-    }
-
     /// Copies the report, and ncu's text, to the profile if that is wanted. Returns the report's name.
-    fn keep(&self) -> Result<Option<String>, Stop> {
-        let request = self.session.request;
+    fn keep(&self, ncu: &Ncu, report: &Path) -> Result<Option<String>, Stop> {
+        let request = self.request;
         let failed = |path: &Path, error: std::io::Error| {
             Stop::Lab(format!("{} cannot be written: {error}", path.display()))
         };
         if request.writes_text {
-            let (text, path) =
-                (self.ncu.text(&self.report()).map_err(Stop::Lab)?, request.out.join(file::TEXT));
+            let (text, path) = (ncu.text(report).map_err(Stop::Lab)?, request.out.join(file::TEXT));
             std::fs::write(&path, text).map_err(|error| failed(&path, error))?;
         }
         if !request.keeps_report {
             return Ok(None);
         }
         let path = request.out.join(file::REPORT);
-        std::fs::copy(self.report(), &path).map_err(|error| failed(&path, error))?;
+        std::fs::copy(report, &path).map_err(|error| failed(&path, error))?;
         Ok(Some(file::REPORT.to_owned()))
     }
 }
@@ -239,8 +150,4 @@ fn missing_counters(set: ProfileSet, kernel: &raw::Counted) -> Vec<String> {
         return Vec::new();
     }
     metrics::quick().into_iter().filter(|name| kernel.value(name).is_none()).collect()
-}
-
-fn last_line(log: &str) -> Option<&str> {
-    log.lines().map(str::trim).rfind(|line| !line.is_empty())
 }

@@ -1,6 +1,5 @@
 //! `--workloads all`: how long a launch of each workload takes under ncu.
 
-use super::counters::{Report, UnderNcu};
 use super::{ProfileSession, write};
 use crate::outcome::Stop;
 use crate::problem::Problem;
@@ -23,12 +22,9 @@ impl ProfileSession<'_> {
         let ncu = tool.map_err(Stop::Lab)?;
         let first = cases.first().ok_or_else(|| Stop::Lab("the problem has no timed workload".into()))?;
         out.line("profiler", format_args!("ncu {} workloads={}", ncu.version, cases.len()))?;
-        let run = UnderNcu::new(self, &ncu, first)?;
+        let run = self.under_ncu(&ncu, &first.entry)?;
         let all: Vec<usize> = (0..cases.len()).collect();
-        let launched = match run.launch(problem, Counters::Duration, &all, out)? {
-            Report::Written { launched } => launched,
-            Report::NoCounters(why) => return Err(Stop::Lab(why)),
-        };
+        let launched = self.launch_under(&run, problem, Counters::Duration, &all, out)?.map_err(Stop::Lab)?;
         let kernels = raw::read(&run.page(Page::Raw)?).map_err(Stop::Lab)?;
         let workloads =
             assigned(cases, &launched, &kernels, run.uses_fallback_filter()).map_err(Stop::Lab)?;
@@ -101,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_list_of_kernels_is_one_duration() {
-        let case = |label: &str| ProfileCase { label: label.into(), entry: "k".into(), cells: 1 };
+        let case = |label: &str| ProfileCase { label: label.into(), ..ProfileCase::default() };
         let cases = [case("n=1 T=f16"), case("n=2 T=f16")];
         let kernels = [kernel(1000.0), kernel(500.0), kernel(4000.0)];
         let all = assigned(&cases, &[launched(2), launched(1)], &kernels, false).unwrap();

@@ -24,6 +24,7 @@ mod resident;
 mod same_time;
 mod sealed_stock;
 mod sealing;
+mod single_launches;
 mod spec;
 mod suggest;
 mod tally;
@@ -41,11 +42,10 @@ use crate::problem::peer::PeerSpec;
 use crate::profile::workload::ProfileCase;
 use crate::worker::compile_ahead::Call;
 use crate::worker::{ModuleId, Worker};
-use case_data::{Ahead, CaseData, Part};
-use lab_device::{DeviceInfo, ExecutionOrder};
+use case_data::{Ahead, Part};
+use lab_device::DeviceInfo;
 use lab_protocol::report::JudgedWorkloads;
 use lab_protocol::{Language, When};
-use launcher::CaseLauncher;
 use objective::Figure;
 use outcomes::CaseOutcomes;
 use reference::ReferenceKernel;
@@ -314,19 +314,8 @@ impl Problem for TensorProblem {
         }
     }
 
-    /// For each entry, takes the smallest workload with at least [`ENOUGH`] cells, or else the largest.
     fn shrink_for_check(&mut self, _: &DeviceInfo) -> Result<String, Stop> {
-        for entry in self.spec.entries() {
-            let of_entry = |index: &usize| self.spec.cases[*index].entry == entry;
-            let cases = (0..self.spec.cases.len()).filter(of_entry);
-            let size = |index: &usize| {
-                let cells = self.spec.cases[*index].cells();
-                (cells < ENOUGH, cells.abs_diff(ENOUGH))
-            };
-            self.chosen.extend(cases.min_by_key(size));
-        }
-        let labels = self.chosen.iter().map(|index| self.spec.cases[*index].label.as_str());
-        Ok(labels.collect::<Vec<_>>().join("; "))
+        Ok(self.choose_for_check())
     }
 
     fn launch_for_check(
@@ -335,23 +324,11 @@ impl Problem for TensorProblem {
         worker: &mut Worker,
         module: ModuleId,
     ) -> Result<(), Stop> {
-        self.require_entries(worker, module)?;
-        for index in &self.chosen {
-            let case = &self.spec.cases[*index];
-            let sets = [case_data::first_set(&self.spec, case, cx.device, cx.seed)];
-            let launcher = CaseLauncher::set_up(&self.spec, *index, worker, &sets)?;
-            launcher.launch(worker, module, 0, &sets, ExecutionOrder::Shuffled(cx.seed))?;
-            launcher.take_down(worker)?;
-        }
-        Ok(())
+        self.launch_chosen_once(cx, worker, module)
     }
 
     fn profile_cases(&self, device: &DeviceInfo) -> Vec<ProfileCase> {
-        let of = |index: usize| {
-            let case = &self.spec.cases[index];
-            ProfileCase { label: case.label.clone(), entry: case.entry.clone(), cells: case.cells() }
-        };
-        self.cases_to_profile(device).into_iter().map(of).collect()
+        self.cases_to_profile(device).into_iter().map(|index| self.profile_case(index, device)).collect()
     }
 
     fn launch_for_profile(
@@ -361,14 +338,7 @@ impl Problem for TensorProblem {
         module: ModuleId,
         case: usize,
     ) -> Result<(), Stop> {
-        let cases = self.cases_to_profile(cx.device);
-        let index =
-            *cases.get(case).ok_or_else(|| Stop::Lab(format!("there is no workload {case} to profile")))?;
-        self.require_entries(worker, module)?;
-        let sets = [case_data::first_set(&self.spec, &self.spec.cases[index], cx.device, cx.seed)];
-        let launcher = CaseLauncher::set_up(&self.spec, index, worker, &sets)?;
-        launcher.launch(worker, module, 0, &sets, ExecutionOrder::Forward)?;
-        launcher.take_down(worker)
+        self.launch_profiled(cx, worker, module, case)
     }
 
     fn dump(
@@ -378,31 +348,9 @@ impl Problem for TensorProblem {
         module: ModuleId,
         folder: &Path,
     ) -> Result<(), Stop> {
-        if self.is_from_stock() == Some(true) && self.reference.is_none() {
-            self.reference = Some(ReferenceKernel::start(&self.spec, &self.folder, cx)?);
-        }
-        for index in &self.chosen {
-            let case = &self.spec.cases[*index];
-            let sets = vec![case_data::first_set(&self.spec, case, cx.device, cx.seed)];
-            let expected = match &mut self.reference {
-                Some(reference) => {
-                    reference.expect(&self.spec, *index, &sets)?.into_iter().map(|of| of.outputs).collect()
-                }
-                None => Vec::new(),
-            };
-            let drawn = CaseData { sets, expected, after_steps: Vec::new(), planted: vec![Vec::new()] };
-            let launcher = CaseLauncher::set_up(&self.spec, *index, worker, &drawn.sets)?;
-            launcher.launch(worker, module, 0, &drawn.sets, ExecutionOrder::Forward)?;
-            let got = launcher.outputs(worker, 0)?;
-            launcher.take_down(worker)?;
-            dump::write(folder, &self.spec, case, &drawn, &got)?;
-        }
-        Ok(())
+        self.dump_chosen(cx, worker, module, folder)
     }
 }
-
-/// Cells that make a workload large enough for a check: a single cell races with nothing.
-const ENOUGH: usize = 4096;
 
 /// Most bytes that are drawn ahead.
 const MOST_AHEAD: usize = 1 << 30;

@@ -5,7 +5,7 @@ use super::objective::{Amounts, Objective};
 use super::planted::Planting;
 use crate::dtype::Dtype;
 use crate::gates::Tolerance;
-use crate::probe::bounds::CacheState;
+use crate::probe::bounds::{CacheState, Demand};
 use crate::problem::peer::PeerSpec;
 use lab_protocol::When;
 use serde::Deserialize;
@@ -135,6 +135,19 @@ impl Case {
 }
 
 impl ProblemSpec {
+    /// What a launch of the case must do. What the problem's `bytes` leaves out need not be moved. Reads count before writes.
+    pub fn demand(&self, case: &Case) -> Demand {
+        let bytes = |unless: TensorRole| {
+            let moved = self.tensors.iter().zip(&case.tensors).filter(|(tensor, _)| tensor.role != unless);
+            moved.map(|(_, shaped)| shaped.bytes() as f64).sum::<f64>()
+        };
+        let reads = bytes(TensorRole::Out).min(case.amounts.bytes);
+        let writes = bytes(TensorRole::In).min(case.amounts.bytes - reads);
+        let flops = case.amounts.flops.unwrap_or(0.0);
+        let (label, cache) = (case.label.clone(), self.cache);
+        Demand { label, reads, writes, flops, cache, ..Demand::default() }
+    }
+
     /// The text of `lab_problem.h`.
     pub fn header(&self) -> String {
         let fields: String = self.dims.iter().map(|d| format!("    int {d};\n")).collect();

@@ -8,7 +8,7 @@ use super::objective::{Amounts, Figure};
 use super::outcomes::{CaseOutcome, CaseOutcomes};
 use super::parameters::require_entries;
 use super::resident::{AcceptedOutputs, Resident, TimedCases};
-use super::spec::{Case, ProblemSpec, TensorRole};
+use super::spec::{Case, ProblemSpec};
 use super::tally::{ComparedOutputs, GateTally, LaunchOf};
 use super::turn_order::{draw_sets, shuffle};
 use crate::measure::{self, TimingSummary};
@@ -322,22 +322,8 @@ impl Timed for TensorTiming {
         self.spec.objective.aggregate
     }
 
-    /// What the problem's `bytes` leaves out need not be moved. Reads count before writes.
     fn demands(&self) -> Vec<Demand> {
-        let demand = |case: &Case| {
-            let bytes = |reads: bool| {
-                let tensors = self.spec.tensors.iter().zip(&case.tensors);
-                let moved =
-                    tensors.filter(|(t, _)| t.role != if reads { TensorRole::Out } else { TensorRole::In });
-                moved.map(|(_, shaped)| shaped.bytes() as f64).sum::<f64>()
-            };
-            let reads = bytes(true).min(case.amounts.bytes);
-            let writes = bytes(false).min(case.amounts.bytes - reads);
-            let flops = case.amounts.flops.unwrap_or(0.0);
-            let (label, cache) = (case.label.clone(), self.spec.cache);
-            Demand { label, reads, writes, flops, cache, ..Demand::default() }
-        };
-        self.cases().map(demand).collect()
+        self.cases().map(|case| self.spec.demand(case)).collect()
     }
 
     fn measures(&self) -> Vec<&'static str> {

@@ -2,8 +2,8 @@
 //!
 //! [`reference`](mod@reference) defines what a correct kernel computes, from [`weights`], [`run_inputs`] and [`philox`]
 //! noise. `run_maker` draws and computes the runs that launches use, `run_stock` keeps them, `judged_runs` orders those
-//! of one judgement, and `cache` reads and writes references. `launcher` launches the kernel, `verify` compares, `timing` measures, `dump`
-//! writes every tensor.
+//! of one judgement, and `cache` reads and writes references. `launcher` launches the kernel, `verify` compares, `timing` measures,
+//! `single_launches` launches under the tools and the profiler, `dump` writes every tensor.
 
 mod cache;
 pub mod config;
@@ -15,6 +15,7 @@ pub mod reference;
 pub mod run_inputs;
 mod run_maker;
 pub(crate) mod run_stock;
+mod single_launches;
 mod timing;
 mod verify;
 pub mod weights;
@@ -29,8 +30,6 @@ use judged_runs::{JudgedRuns, ReferenceRun, launch_order, teaches_first};
 use lab_device::{DeviceInfo, ExecutionOrder};
 use lab_protocol::Language;
 use launcher::ModelLauncher;
-use reference::ReferenceOutput;
-use run_inputs::RunInputs;
 use run_stock::{PoolRun, RunStock, StockSize};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -44,8 +43,7 @@ pub fn open(path: &Path, text: &str) -> Result<Box<dyn Problem>, Stop> {
     Ok(Box::new(WaveGruProblem { path: path.to_owned(), config, sealed: None, prepared: None }))
 }
 
-/// Hidden units of the smallest model, and steps of a launch under a tool of `lab check`.
-const SMALLEST: usize = 256;
+/// Steps of a launch under a tool of `lab check`.
 const WATCHED_STEPS: usize = 3;
 /// Steps of a launch under the race detector beside a run. The second step reads what the first has written.
 const RACE_STEPS: usize = 2;
@@ -328,20 +326,12 @@ impl Problem for WaveGruProblem {
         }))
     }
 
-    /// On the emulated device the model is made as small as possible. On a GPU it keeps its size, because a kernel
-    /// may be written for it.
     fn shrink_for_check(&mut self, device: &DeviceInfo) -> Result<String, Stop> {
-        if device.emulated {
-            self.config.hidden = SMALLEST;
-        }
-        (self.config.steps, self.config.steps_cpu) = (WATCHED_STEPS, WATCHED_STEPS);
-        Ok(format!("hidden={} steps={WATCHED_STEPS}, sampling and taught", self.config.hidden))
+        Ok(self.shrink_to(WATCHED_STEPS, device) + ", sampling and taught")
     }
 
     fn shrink_for_races(&mut self, device: &DeviceInfo) -> Result<String, Stop> {
-        self.shrink_for_check(device)?;
-        (self.config.steps, self.config.steps_cpu) = (RACE_STEPS, RACE_STEPS);
-        Ok(format!("hidden={} steps={RACE_STEPS}", self.config.hidden))
+        Ok(self.shrink_to(RACE_STEPS, device))
     }
 
     fn launch_for_check(
@@ -350,28 +340,13 @@ impl Problem for WaveGruProblem {
         worker: &mut Worker,
         module: ModuleId,
     ) -> Result<(), Stop> {
-        let steps = self.config.steps(cx.device);
-        let weights = Weights::draw(self.config.hidden, self.config.weight_seed);
-        let uploaded = launcher::upload(&weights, worker)?;
-        let inputs = RunInputs::draw(self.config.hidden, steps, &self.config.ranges(), cx.seed);
-        // Any tokens will do, because nothing is compared.
-        let tokens = (0..steps).map(|step| (step * 37 % 256) as i32).collect();
-        let run = ReferenceRun { inputs, expected: ReferenceOutput { tokens, ..ReferenceOutput::default() } };
-        for teacher in [false, true] {
-            let launcher = ModelLauncher::new(worker, module, &uploaded, weights.hidden, steps)?;
-            launcher.launch_for_check(worker, &run, teacher, ExecutionOrder::Shuffled(cx.seed))?;
-            launcher.close(worker)?;
-        }
-        Ok(())
+        self.launch_each_kind(cx, worker, module)
     }
 
     fn profile_cases(&self, device: &DeviceInfo) -> Vec<ProfileCase> {
-        let (hidden, steps) = (self.config.hidden, self.config.steps(device));
-        let label = format!("hidden={hidden} steps={steps}");
-        vec![ProfileCase { label, entry: launcher::ENTRY.to_owned(), cells: hidden * steps }]
+        vec![self.profile_case(device)]
     }
 
-    /// One launch that samples, as the timed ones do.
     fn launch_for_profile(
         &mut self,
         cx: &mut ProblemContext,
@@ -379,14 +354,7 @@ impl Problem for WaveGruProblem {
         module: ModuleId,
         _case: usize,
     ) -> Result<(), Stop> {
-        let steps = self.config.steps(cx.device);
-        let weights = Weights::draw(self.config.hidden, self.config.weight_seed);
-        let uploaded = launcher::upload(&weights, worker)?;
-        let inputs = RunInputs::draw(self.config.hidden, steps, &self.config.ranges(), cx.seed);
-        let run = ReferenceRun { inputs, expected: ReferenceOutput::default() };
-        let launcher = ModelLauncher::new(worker, module, &uploaded, weights.hidden, steps)?;
-        launcher.launch_for_check(worker, &run, false, ExecutionOrder::Forward)?;
-        launcher.close(worker)
+        self.launch_profiled(cx, worker, module)
     }
 
     /// The run of the first seed in problem.toml, so that no file holds a run of the pool.

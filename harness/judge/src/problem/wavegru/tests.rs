@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::reference::ReferenceModel;
+use super::run_inputs::RunInputs;
 use super::*;
 
 /// A WaveGRU problem that is small enough for tests.

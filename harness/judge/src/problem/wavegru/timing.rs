@@ -112,10 +112,8 @@ impl Timed for WaveGruTiming {
     /// which memory delivers in 7 µs, and a launch takes 10 ms or more. So the cache is not flushed between these
     /// launches.
     fn demands(&self) -> Vec<Demand> {
-        let steps = self.judged.runs.first().map_or(0, |run| run.expected.tokens.len()) as f64;
-        let flops = 2.0 * self.multiplied * steps;
-        let exchanges = f64::from(self.exchanges);
-        vec![Demand { reads: self.weight_bytes, flops, steps, exchanges, ..Demand::default() }]
+        let steps = self.judged.runs.first().map_or(0, |run| run.expected.tokens.len());
+        vec![Demand::of_steps(self.multiplied, self.weight_bytes, steps, self.exchanges)]
     }
 
     fn write(&self, turns: &[Vec<f64>], out: &mut Writer) -> Result<(), Stop> {

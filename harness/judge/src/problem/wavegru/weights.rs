@@ -126,11 +126,23 @@ impl Weights {
     /// inputs, for which a kernel may multiply ahead. Of `embed`, only the rows of the launch's tokens are read, so
     /// it does not count as read.
     pub fn work(&self) -> (f64, f64) {
-        let matrix = |t: &&WeightTensor| t.shape.len() == 2 && !matches!(t.name, "embed" | "w_ih0");
-        let cells = |t: &WeightTensor| t.shape.iter().product::<usize>() as f64;
-        let multiplied = self.tensors.iter().filter(matrix).map(cells).sum();
-        let read = self.tensors.iter().filter(|t| t.name != "embed");
-        (multiplied, read.map(|t| t.values.bytes().len() as f64).sum())
+        Self::work_of(self.hidden)
+    }
+
+    /// [`Weights::work`] of a model with so many hidden units, without its weights.
+    pub fn work_of(hidden: usize) -> (f64, f64) {
+        let (mut multiplied, mut read) = (0.0, 0.0);
+        for recipe in recipes(hidden) {
+            let cells = (recipe.rows * recipe.columns.unwrap_or(1)) as f64;
+            if recipe.columns.is_some() && !matches!(recipe.name, "embed" | "w_ih0") {
+                multiplied += cells;
+            }
+            if recipe.name != "embed" {
+                // Matrices are bf16, vectors f32.
+                read += cells * if recipe.columns.is_some() { 2.0 } else { 4.0 };
+            }
+        }
+        (multiplied, read)
     }
 
     /// A digest of all values.

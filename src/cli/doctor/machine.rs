@@ -1,0 +1,77 @@
+//! The terminal, and whether the folder reports changes.
+
+use super::{ill, note, well};
+use lab_device::Finding;
+use lab_protocol::console;
+use std::fs;
+use std::path::Path;
+
+pub fn terminal() -> Finding {
+    let env = |name: &str| std::env::var(name).unwrap_or_default();
+    let term = env("TERM");
+    if !console::stdout_is_terminal() {
+        return note(
+            "terminal",
+            "stdout is not a terminal",
+            "the screen needs a terminal; `lab run` does not",
+        );
+    }
+    if matches!(term.as_str(), "" | "dumb") {
+        return ill(
+            "terminal",
+            format!("TERM is '{term}'"),
+            "set TERM to what your terminal is, as in xterm-256color",
+        );
+    }
+    let (wide, high) = crossterm::terminal::size().unwrap_or((0, 0));
+    let multiplexer = if env("TMUX").is_empty() { "" } else { ", in tmux" };
+    let says = format!("{term}, {wide}×{high}{multiplexer}");
+    if wide < 40 || high < 10 {
+        return note("terminal", says, "the screen needs 40×10; 80×24 shows more, 160×45 everything");
+    }
+    let rich = matches!(env("COLORTERM").as_str(), "truecolor" | "24bit");
+    if rich || !env("NO_COLOR").is_empty() {
+        return well("terminal", says);
+    }
+    let remedy = if multiplexer.is_empty() {
+        "for themes of more than 16 colours: `export COLORTERM=truecolor` where your terminal has them"
+    } else {
+        "for themes of more than 16 colours: `set -as terminal-features ',*:RGB'` in tmux.conf and `export COLORTERM=truecolor`"
+    };
+    note("terminal", says, remedy)
+}
+
+pub fn watching(folder: &Path) -> Finding {
+    const SLOW: &str = "saves are still noticed, within a second";
+    // Magic numbers of statfs(2) of file systems that do not report changes made on another machine.
+    const REMOTE: [(u64, &str); 6] = [
+        (0x6969, "NFS"),
+        (0xff53_4d42, "CIFS"),
+        (0xfe53_4d42, "SMB2"),
+        (0x0102_1997, "9p"),
+        (0x6573_5546, "FUSE"),
+        (0x0bd0_0bd0, "Lustre"),
+    ];
+    let kind = rustix::fs::statfs(folder).map_or(0, |s| s.f_type as u64 & 0xffff_ffff);
+    if let Some((_, name)) = REMOTE.iter().find(|(magic, _)| *magic == kind) {
+        return note("watching", format!("this folder is on {name}, which does not report changes"), SLOW);
+    }
+    let limit = |name: &str| {
+        let text = fs::read_to_string(Path::new("/proc/sys/fs/inotify").join(name)).ok()?;
+        text.trim().parse::<u64>().ok()
+    };
+    match notify::recommended_watcher(|_| {})
+        .and_then(|mut ears| notify::Watcher::watch(&mut ears, folder, notify::RecursiveMode::NonRecursive))
+    {
+        Ok(()) => {
+            let number = |name| limit(name).map_or_else(|| "?".to_owned(), |n| n.to_string());
+            let (watches, instances) = (number("max_user_watches"), number("max_user_instances"));
+            well("watching", format!("inotify, {watches} watches and {instances} instances a user"))
+        }
+        Err(error) => ill(
+            "watching",
+            format!("inotify cannot watch this folder: {error}; {SLOW}"),
+            "`sudo sysctl fs.inotify.max_user_instances=512 fs.inotify.max_user_watches=524288`",
+        ),
+    }
+}

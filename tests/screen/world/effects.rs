@@ -1,0 +1,105 @@
+//! What the world does for the screen: it carries out effects as the session would, and answers by events.
+
+use super::made::{record, themes, void};
+use super::{KERNEL, World};
+use lab_core::inputs::Inputs;
+use lab_core::run::{Ending, Fingerprint};
+use lab_core::runner::RunEvent;
+use lab_core::watch::WatchEvent;
+use lab_tui::effect::Effect;
+use lab_tui::event::Event;
+use lab_tui::highlight::{HighlightCache, Highlighter};
+use lab_tui::reply::{HighlightReply, RepositoryReply, SettingsReply};
+use lab_tui::request::{HighlightRequest, RepositoryRequest, SettingsRequest};
+use std::sync::{Arc, OnceLock};
+
+fn highlighter() -> &'static Highlighter {
+    static ONE: OnceLock<Highlighter> = OnceLock::new();
+    ONE.get_or_init(|| Highlighter::new().unwrap())
+}
+
+impl World {
+    pub fn send(&mut self, event: Event) {
+        let update = lab_tui::update(&mut self.model, event, self.now);
+        self.carry_out(update.effects);
+    }
+
+    pub(super) fn answer(&mut self) {
+        while let Some(event) = self.answers.pop_front() {
+            self.send(event);
+        }
+    }
+
+    pub(super) fn carry_out(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::StartRun(reason, _) => self.start(reason),
+                Effect::KillRun => {
+                    if let Some((start, report)) = self.live.take() {
+                        let verdict = void("it was ended before it was done");
+                        let record = record(start, &report, Ending::Superseded, verdict);
+                        self.answers.push_back(Event::Run(RunEvent::Ended(Box::new(record))));
+                    }
+                }
+                Effect::Refresh => self.ask(RepositoryRequest::Look),
+                Effect::Repository(request) => self.ask(request),
+                Effect::View(wish) => self.read(wish),
+                Effect::Copy(text) => self.clipboard = text,
+                Effect::Settings(SettingsRequest::SaveLayout(layout)) => self.layout = *layout,
+                Effect::Settings(SettingsRequest::ListThemes) => {
+                    let themes = themes(&self.model.appearance.settings);
+                    self.answers.push_back(Event::Settings(SettingsReply::Themes(themes)));
+                }
+                Effect::Highlight(HighlightRequest { which, language, text }) => {
+                    let text: Arc<[u8]> = text.into();
+                    let colours = highlighter().highlight(&text, &mut HighlightCache::new(language));
+                    self.answers.push_back(Event::Highlighted(HighlightReply { which, text, colours }));
+                }
+                other => self.asked.push(format!("{other:?}")),
+            }
+        }
+    }
+
+    fn ask(&mut self, request: RepositoryRequest) {
+        match request {
+            RepositoryRequest::Look => {
+                self.answers.push_back(Event::Repository(RepositoryReply::Overview(Box::new(self.facts()))));
+            }
+            RepositoryRequest::Log(run) => self.load_log(run),
+            RepositoryRequest::Keep { run, message, .. } => self.keep(run, &message),
+            RepositoryRequest::Discard { run, message, confirmed } => self.discard(run, &message, confirmed),
+            RepositoryRequest::Restore(commit) => self.restore(&commit),
+            RepositoryRequest::Undoable => {
+                let undoable = self.undoable();
+                self.answers.push_back(Event::Repository(RepositoryReply::Undoable(undoable)));
+            }
+            RepositoryRequest::Undo(run) => self.undo(run),
+            RepositoryRequest::Describe { commit, description } => self.describe(&commit, description),
+            RepositoryRequest::Trust(_) => {
+                self.trusted = true;
+                self.answers.push_back(Event::Repository(RepositoryReply::Trusted(Ok(()))));
+            }
+            RepositoryRequest::Kernels => {
+                let all = self.kernels();
+                self.answers.push_back(Event::Repository(RepositoryReply::Kernels(all)));
+            }
+            RepositoryRequest::Loop(asked) => {
+                self.asked.push(format!("{request:?}"));
+                self.answers.push_back(Event::Repository(RepositoryReply::LoopAsked(asked, Ok(()))));
+            }
+            RepositoryRequest::Reopen => self.asked.push(format!("{request:?}")),
+        }
+    }
+
+    pub(super) fn changed(&self) -> Event {
+        Event::Watch(WatchEvent::Changed {
+            files: vec![KERNEL.into()],
+            inputs: Arc::new(Inputs {
+                sources: Vec::new(),
+                fingerprint: Fingerprint(self.disk.clone()),
+                outside: Vec::new(),
+            }),
+            config: false,
+        })
+    }
+}

@@ -1,0 +1,164 @@
+//! The steps of a story: what the person, the harness and other terminals do.
+
+use super::World;
+use super::made::{commit, preferences, record, void};
+use jiff::tz::TimeZone;
+use lab_core::run::verdict::Outcome;
+use lab_core::run::{Ending, RunId};
+use lab_core::runner::follow::Batch;
+use lab_core::text::sanitise::LogLine;
+use lab_core::watch::WatchEvent;
+use lab_protocol::report::Report;
+use lab_tui::event::{Event, TerminalEvent, UserInput};
+use lab_tui::keymap::Key;
+use lab_tui::model::Model;
+use lab_tui::overlay::Overlay;
+use lab_tui::reply::{RepositoryReply, SettingsReply};
+use lab_tui::theme::Theme;
+use ratatui::crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use std::sync::Arc;
+use std::time::Duration;
+
+impl World {
+    /// Tells a story: steps between `;`.
+    pub fn tell(&mut self, story: &str) -> &mut Self {
+        for step in story.split(';').map(str::trim).filter(|s| !s.is_empty()) {
+            let (verb, rest) = step.split_once(' ').unwrap_or((step, ""));
+            self.step(verb, rest);
+            self.answer();
+        }
+        self
+    }
+
+    fn step(&mut self, verb: &str, rest: &str) {
+        match verb {
+            "open" => {
+                let effects = lab_tui::open(&mut self.model);
+                self.carry_out(effects);
+            }
+            "save" => {
+                self.saves += 1;
+                self.disk = format!("bytes-{}", self.saves);
+                self.send(self.changed());
+            }
+            // One that was asked for before the last: its start is told late.
+            "begins" => self.start(lab_core::run::Reason::Rerun),
+            "reopen" => {
+                let setup = self.model.setup.clone();
+                self.model = Model::new(setup, Theme::plain(), TimeZone::UTC);
+                let effects = lab_tui::open(&mut self.model);
+                self.carry_out(effects);
+            }
+            // With the screen: nobody writes how the run ended.
+            "killed" => {
+                let (start, report) = self.live.take().expect("a run goes on");
+                let mut verdict = void("the lab itself ended before this run did");
+                verdict.outcome = Outcome::NotJudged;
+                let mut record = record(start, &report, Ending::NotStarted, verdict);
+                (record.ended, record.ending) = (None, None);
+                self.records.push(record);
+            }
+            "touch" => self.send(self.changed()),
+            // In another terminal: `lab profile` has made one.
+            "profiled-elsewhere" => self.send(Event::Watch(WatchEvent::Profiled)),
+            // In another terminal: `elsewhere` alone tells that something changed, with words they are a commit's.
+            "elsewhere" => {
+                if !rest.is_empty() {
+                    self.commits.insert(0, commit("e15e3e4e", rest, None));
+                }
+                self.send(Event::Watch(WatchEvent::RepositoryChanged));
+            }
+            "undo" => {
+                self.disk = self.head.clone();
+                self.send(self.changed());
+            }
+            "say" => self.say(rest),
+            "end" => self.end(rest),
+            "held-out" => {
+                let mut report = Report::default();
+                let lines = rest.split('|').map(str::trim).map(|text| {
+                    let result = report.push_line(text);
+                    LogLine { text: text.to_owned(), result }
+                });
+                let batch = Batch { lines: lines.collect(), skipped: 0, report: Some(Arc::new(report)) };
+                self.send(Event::Repository(RepositoryReply::HeldOut(RunId(self.runs), batch)));
+            }
+            "press" => {
+                for key in rest.split_whitespace() {
+                    // A person answers a question that is on the screen.
+                    if matches!(self.model.overlays.last(), Some(Overlay::Trust { .. })) {
+                        let (width, height) = if self.size == (0, 0) { (160, 45) } else { self.size };
+                        self.draw(width, height);
+                    }
+                    let key = Key::parse(key).unwrap_or_else(|| panic!("'{key}' is no key"));
+                    self.send(Event::Input(UserInput::Key(key.event())));
+                }
+            }
+            "type" => {
+                for letter in rest.chars() {
+                    let key = Key::parse(&letter.to_string()).unwrap();
+                    self.send(Event::Input(UserInput::Key(key.event())));
+                }
+            }
+            // `down 10 5`, `drag 10 5`, `up 10 5`, `wheel-up 10 5`, `wheel-down 10 5`: column and row.
+            "down" | "drag" | "up" | "wheel-up" | "wheel-down" => self.mouse(verb, rest),
+            "click" => {
+                self.mouse("down", rest);
+                self.mouse("up", rest);
+            }
+            "look-away" => self.send(Event::Terminal(TerminalEvent::Focus(false))),
+            "look-back" => self.send(Event::Terminal(TerminalEvent::Focus(true))),
+            // What the user's config now says.
+            "config" => self.send(Event::Settings(SettingsReply::Preferences {
+                read: Box::new(preferences(rest)),
+                asked: false,
+            })),
+            "paste" => self.send(Event::Input(UserInput::Paste(rest.to_owned()))),
+            "decided" => {
+                let decided = self.late.take().expect("a decision is being carried out");
+                self.answers.push_back(decided);
+            }
+            "page" => self.tell_page(),
+            // Something of it changed.
+            "loop" => {
+                let running = self.loops.as_ref().is_ok_and(|view| view.running);
+                self.send(Event::Watch(WatchEvent::LoopChanged { running }));
+            }
+            "wait" => {
+                self.now += Duration::from_millis(rest.parse().unwrap());
+                self.send(Event::Tick);
+            }
+            other => panic!("no story has a step '{other}'"),
+        }
+    }
+
+    fn mouse(&mut self, verb: &str, place: &str) {
+        let mut numbers = place.split_whitespace().map(|number| number.parse().unwrap());
+        let (column, row) = (numbers.next().unwrap(), numbers.next().unwrap());
+        let kind = match verb {
+            "down" => MouseEventKind::Down(MouseButton::Left),
+            "drag" => MouseEventKind::Drag(MouseButton::Left),
+            "up" => MouseEventKind::Up(MouseButton::Left),
+            "wheel-up" => MouseEventKind::ScrollUp,
+            _ => MouseEventKind::ScrollDown,
+        };
+        self.send(Event::Input(UserInput::Mouse(MouseEvent {
+            kind,
+            column,
+            row,
+            modifiers: KeyModifiers::NONE,
+        })));
+    }
+
+    /// A step of a random story: what a run says, and that it ends, only counts while one goes on.
+    pub fn tell_if_it_can(&mut self, step: &str) {
+        let step = match step.strip_prefix("log ") {
+            Some(line) => format!("say {line}"),
+            None => step.to_owned(),
+        };
+        let of_a_run = step.starts_with("say") || step.starts_with("end");
+        if !of_a_run || self.live.is_some() {
+            self.tell(&step);
+        }
+    }
+}
