@@ -31,7 +31,7 @@ imported = time.perf_counter()
 
 TYPES = {"f16": torch.float16, "f32": torch.float32, "bf16": torch.bfloat16}
 # As many sets as lab draws for a workload: windows of so many cells.
-WINDOW, SETS = 6 << 20, (2, 16)
+WINDOW, SETS = 16 << 20, (2, 16)
 GUARD = 256
 POISONS = (float("nan"), 12345.0)
 # Turns: at least and at most so many quads for each workload. Student's t for 99 %, and lab's limits of same and of faster.
