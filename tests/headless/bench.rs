@@ -386,7 +386,7 @@ fn a_workload_that_fits_no_device_is_named_with_what_it_needs_and_what_to_do() {
     finish(bench.env("LAB_CPU_MEMORY_MIB", "100").spawn().unwrap())
         .is(64)
         .says("problem.toml:")
-        .says("the workload batch=40000 needs 1")
-        .says("of device memory")
+        .says("the workload batch=40000 needs ")
+        .says("of device memory, with what the judge and the reference hold")
         .says("has 100 MiB: make it smaller, remove it, or let cpu_max_cells leave it out, or use a device with more memory");
 }

@@ -22,17 +22,18 @@ pub fn check(spec: &ProblemSpec, chosen: &[usize], device: &DeviceInfo) -> Resul
     let has = format!("{} has {}", device.name, in_words(device.memory_bytes));
     let cpu = if device.emulated { ", or let cpu_max_cells leave it out" } else { "" };
     let remedy = format!("make it smaller, remove it{cpu}, or use a device with more memory");
+    let also = if device.emulated { ", with what the judge and the reference hold" } else { "" };
     if most > device.memory_bytes {
         let sets = sets(&spec.cases[largest], device);
         let times = if sets == 1 { String::new() } else { format!(" for {sets} sets of inputs and outputs") };
         return refused(format!(
-            "the workload {label} needs {} of device memory{times}, and {has}: {remedy}",
+            "the workload {label} needs {} of device memory{times}{also}, and {has}: {remedy}",
             in_words(most)
         ));
     }
     if together > device.memory_bytes {
         return refused(format!(
-            "the {} timed workloads together need {} of device memory, and {has}; the largest is {label} with {}: {remedy}",
+            "the {} timed workloads together need {} of device memory{also}, and {has}; the largest is {label} with {}: {remedy}",
             timed.count(),
             in_words(together),
             in_words(most)
@@ -41,11 +42,13 @@ pub fn check(spec: &ProblemSpec, chosen: &[usize], device: &DeviceInfo) -> Resul
     Ok(())
 }
 
-/// Bytes of all tensors of a case in all its sets. The guard zones around them come on top.
+/// Bytes of all tensors of a case in all its sets. The guard zones around them come on top. The memory of the emulated device is that
+/// of the machine: there the judge's copies of all sets, and one set of the reference's worker, count too.
 fn needed(case: &Case, device: &DeviceInfo) -> u64 {
     let of_set =
         case.tensors.iter().map(CaseTensor::bytes).fold(0u64, |sum, bytes| sum.saturating_add(bytes as u64));
-    of_set.saturating_mul(sets(case, device) as u64)
+    let sets = sets(case, device) as u64;
+    of_set.saturating_mul(if device.emulated { 2 * sets + 1 } else { sets })
 }
 
 /// `3.2 GiB`, `640 MiB`, `12 KiB`.
@@ -98,8 +101,17 @@ mod tests {
 
     #[test]
     fn workloads_that_fit_one_by_one_may_not_fit_together() {
-        let why = refusal(&[50_000_000, 60_000_000, 50_000_000], 1000, true).unwrap();
+        let why = refusal(&[50_000_000, 60_000_000, 50_000_000], 1000, false).unwrap();
         let wanted = "the 3 timed workloads together need 1.2 GiB of device memory, and fake has 1000 MiB; the largest is n=60000000 with 458 MiB: ";
+        assert!(why.starts_with(wanted), "{why}");
+    }
+
+    #[test]
+    fn on_the_emulated_device_the_judge_and_the_reference_share_the_memory() {
+        // Three times 8 bytes of 60 million numbers: the worker's, the judge's, and the reference's.
+        let wanted = "the workload n=60000000 needs 1.3 GiB of device memory, with what the judge and the reference hold, and fake has 1000 MiB: ";
+        let why = refusal(&[60_000_000], 1000, true).unwrap();
         assert!(why.starts_with(wanted) && why.contains("or let cpu_max_cells leave it out"), "{why}");
+        assert_eq!(refusal(&[60_000_000], 1000, false), None);
     }
 }
