@@ -1,6 +1,7 @@
 //! `cargo bench --bench turn -- EXPERIMENTS TURNS`: what one turn of a script or an agent costs with an external harness,
 //! `lab run` and then `lab keep` or `lab discard`, and `lab run --decide` alone, in a repository with a long history. Beside
-//! it `git commit` of the same file in the same history without the lab, and what the harness itself takes.
+//! it `git commit` of the same file in the same history without the lab, and what the harness itself takes. Last the lab's own part of
+//! a turn of `lab auto`, as the loop tells it: without the command, the harness, the check before a keep, and waits.
 #![allow(clippy::disallowed_macros, clippy::disallowed_methods, reason = "a developer reads its output")]
 
 #[path = "../examples/make-history/repository.rs"]
@@ -21,6 +22,10 @@ const IN_TURNS: &str = "read -r line < kernel.cu\ncase $line in *keep) turns='0.
                         turns='0.0100 0.0110 0.0111 0.0101';; esac\necho 'device: Test GPU'\necho 'h0_max_diff: 1e-6 \
                         limit=1e-5'\nfor block in 1 2 3 4 5 6; do echo \"turns: $turns\"; done\necho 'correctness: \
                         pass'\necho 'throughput_sps: 1000 low=990 high=1010'\n";
+
+/// What the command of the loop does in a turn. One of [`KEPT`] turns is faster.
+const EDIT: &str = "word=discard; [ $((LAB_TURN % 4)) != 0 ] || word=keep; { echo \"// turn $LAB_TURN of the loop: $word\"; tail -n \
+                    +2 kernel.cu; echo \"const int turn_$LAB_TURN = $LAB_TURN;\"; } > new; cat new > kernel.cu; rm new";
 
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
@@ -65,6 +70,10 @@ fn main() -> Result<()> {
         commit.push(bench.run("git", &["commit", "-qm", "turn", "kernel.cu"], Path::new("plain"))?);
         harness.push(bench.run("sh", &["harness.sh"], Path::new("repo"))?);
     }
+    // The ends of the history are on disk: the loop starts where the incumbent is.
+    bench.run("git", &["checkout", "-q", "kernel.cu"], Path::new("repo"))?;
+    let by_command = bench.own_part(turns, &["--", "sh", "-c", EDIT])?;
+    let by_mutator = bench.own_part(turns, &["--mutate", "1"])?;
     println!("{experiments} experiments, {turns} turns; milliseconds");
     print("lab run", run);
     print("lab keep", keep);
@@ -75,6 +84,9 @@ fn main() -> Result<()> {
     print("lab run --decide that discards", discard_at_once);
     print("git commit of the same file", commit);
     print("the harness alone", harness);
+    for (what, (median, longest)) in [("a command", by_command), ("the mutator", by_mutator)] {
+        println!("own part of lab auto, {what:<11} {median:>5.1}   at most {longest:.1}");
+    }
     Ok(())
 }
 
@@ -101,6 +113,19 @@ impl Bench<'_> {
         Ok(took)
     }
 
+    /// Lets a loop make so many turns. Returns the median and the longest of the lab's own part of a turn, in milliseconds.
+    fn own_part(&self, turns: usize, editor: &[&str]) -> Result<(f64, f64)> {
+        let count = turns.to_string();
+        self.lab(&[&["auto", "--plateau", "1000000", "--experiments", &count], editor].concat())?;
+        let mut status =
+            self.command(env!("CARGO_BIN_EXE_lab"), &["auto", "status", "--json"], Path::new("repo"));
+        let told: serde_json::Value = serde_json::from_slice(&status.output()?.stdout)?;
+        let part = &told["state"]["own_part"];
+        ensure!(part["turns"] == turns, "lab auto status tells no own part of {turns} turns: {told}");
+        let figure = |key: &str| part[key].as_f64().with_context(|| format!("own_part has no {key}"));
+        Ok((figure("median_ms")?, figure("longest_ms")?))
+    }
+
     fn lab(&self, args: &[&str]) -> Result<f64> {
         self.run(env!("CARGO_BIN_EXE_lab"), args, Path::new("repo"))
     }
@@ -112,14 +137,21 @@ impl Bench<'_> {
         Ok(took)
     }
 
-    /// Runs a command to its end. Returns the milliseconds that it took, and its exit code.
-    fn timed(&self, program: &str, args: &[&str], folder: &Path) -> Result<(f64, Option<i32>)> {
+    fn command(&self, program: &str, args: &[&str], folder: &Path) -> Command {
         let mut command = Command::new(program);
         command.args(args).current_dir(self.temp.join(folder));
         command.env("HOME", self.temp.join("home")).env("LAB_STATE_DIR", self.temp.join("state"));
         command.env("GIT_CONFIG_NOSYSTEM", "1").stdin(Stdio::null());
+        command
+    }
+
+    /// Runs a command to its end. Returns the milliseconds that it took, and its exit code.
+    fn timed(&self, program: &str, args: &[&str], folder: &Path) -> Result<(f64, Option<i32>)> {
         let began = Instant::now();
-        let output = command.output().with_context(|| format!("{program} was not started"))?;
+        let output = self
+            .command(program, args, folder)
+            .output()
+            .with_context(|| format!("{program} was not started"))?;
         let took = began.elapsed().as_secs_f64() * 1e3;
         if !output.status.success() {
             eprint!("{}", String::from_utf8_lossy(&output.stderr));

@@ -9,8 +9,8 @@ use clap::{Args, Subcommand};
 use lab_core::auto::{self, Auto, Budget, Editor, Ended, Options, Phase, Request, State};
 use lab_core::project::Project;
 use lab_core::repo::Repo;
-use lab_core::run::Reason;
 use lab_core::run::record::Record;
+use lab_core::run::{Reason, RunId};
 use lab_core::runner::process::Control;
 use lab_core::runner::spec::RunSpec;
 use lab_core::store::RunIndex;
@@ -18,8 +18,8 @@ use lab_protocol::{Exit, Target};
 use lab_system::{child_group, lifetime};
 use serde_json::Value;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// The exit code of a loop that ended after too many failures in a row.
@@ -131,23 +131,8 @@ pub fn main(options: &AutoArgs) -> Result<ExitCode> {
 
 fn ask(kernel: &KernelArg, asked: Request) -> Result<ExitCode> {
     let project = open(kernel.kernel.as_deref())?;
-    let lanes: Vec<Project> = auto::lanes(&project);
-    let is_running = |lane: &&Project| auto::is_running(lane).unwrap_or(false);
-    let mut running = lanes.iter().filter(is_running).peekable();
-    if running.peek().is_none() || auto::is_running(&project)? {
-        auto::request(&project, asked)?;
-    }
-    let (mut asked_lanes, mut refused) = (0, 0);
-    for lane in running {
-        asked_lanes += 1;
-        // Of several lanes one may be between two turns.
-        if let Err(why) = auto::request(lane, asked) {
-            refused += 1;
-            complain(&format!("{}: {why:#}", lane.lane.as_deref().unwrap_or_default()));
-        }
-    }
-    if asked_lanes > 0 && refused == asked_lanes {
-        return Ok(ExitCode::FAILURE);
+    for refused in auto::request_everywhere(&project, asked)? {
+        complain(&refused);
     }
     say(&match asked {
         Request::Pause => format!("the loop on {} pauses after this turn", project.kernel_name),
@@ -189,7 +174,8 @@ fn run(options: &AutoArgs) -> Result<ExitCode> {
     };
     let control = Arc::new(Control::new()?);
     let ended_by = end_on_signals(control.clone())?;
-    let running = Running { options: &loop_options, control: &control, ended_by: &ended_by };
+    let cut = Mutex::new(RunId(0));
+    let running = Running { options: &loop_options, control: &control, ended_by: &ended_by, cut: &cut };
     if options.lanes.is_empty() {
         project.config.auto.keep_shorter |= options.keep_shorter;
         return running.run(&project, options.device, "").map(ExitCode::from);
@@ -232,6 +218,7 @@ struct Running<'a> {
     options: &'a Options,
     control: &'a Control,
     ended_by: &'a AtomicI32,
+    cut: &'a Mutex<RunId>,
 }
 
 impl Running<'_> {
@@ -271,8 +258,8 @@ impl Running<'_> {
             }
             _ => {}
         };
-        let (options, control) = (self.options, self.control);
-        let mut auto = Auto { project, options, spec: &spec, control, report: &report, tell: &mut tell };
+        let (options, control, cut) = (self.options, self.control, self.cut);
+        let mut auto = Auto { project, options, spec: &spec, control, cut, report: &report, tell: &mut tell };
         let ended = auto::run(&mut auto)?;
         if let Some(state) = auto::read_state(project)? {
             say(&counts(&state));

@@ -81,6 +81,12 @@ fn tell_status(running: bool, state: &State) {
     });
     say(&format!("  {}", counts(state)));
     state.last_turn.iter().for_each(|turn| say(&format!("  last: {}", turn.in_words())));
+    state.own_part.iter().for_each(|own| {
+        say(&format!(
+            "  the lab's own part of a turn: {:.1} ms at the median of {} turns, {:.1} ms at most",
+            own.median_ms, own.turns, own.longest_ms
+        ));
+    });
     where_it_stands(state).iter().for_each(|line| say(&format!("  {line}")));
 }
 

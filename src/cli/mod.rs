@@ -42,7 +42,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use lab_core::project::Project;
 use lab_protocol::Exit;
 use lab_tui::theme::AppearanceChoice;
-use output::{answer, code, complain, failed, refused, say, say_batch};
+use output::{answer, code, complain, failed, refused, say, say_batch, say_batch_of_run};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

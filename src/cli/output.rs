@@ -94,12 +94,22 @@ pub fn refused(refusal: &Refusal) -> ExitCode {
 
 /// Prints the harness's output as it comes, for people. Series and histograms are for drawing: they are in run.log only.
 pub fn say_batch(batch: &Batch) {
+    say_batch_but(batch, |_| false);
+}
+
+/// [`say_batch`] where the verdict follows, which repeats why a run stopped.
+pub fn say_batch_of_run(batch: &Batch) {
+    say_batch_but(batch, |key| key == "stopped");
+}
+
+fn say_batch_but(batch: &Batch, is_told_later: impl Fn(&str) -> bool) {
     if batch.skipped > 0 {
         say(&format!("… {} lines are in run.log alone", batch.skipped));
     }
     let is_drawn = |key: &str| key.ends_with("_series") || key.ends_with("_histogram");
-    let drawn = |text: &str| parse(text).is_some_and(|entry| is_drawn(entry.key));
-    batch.lines.iter().filter(|line| !drawn(&line.text)).for_each(|line| say(&line.text));
+    let left_out =
+        |text: &str| parse(text).is_some_and(|entry| is_drawn(entry.key) || is_told_later(entry.key));
+    batch.lines.iter().filter(|line| !left_out(&line.text)).for_each(|line| say(&line.text));
 }
 
 /// Prints what clap has to say: help and version on stdout, errors on stderr. Coloured on a terminal, except if an argument

@@ -6,7 +6,7 @@ use super::json::Resumed;
 use super::json::decision::{DecisionReport, LastDecision};
 use super::json::run::RunReport;
 use super::peer_lines;
-use super::{JsonArg, KernelArg, answer, code, complain, failed, open, say, say_batch};
+use super::{JsonArg, KernelArg, answer, code, complain, failed, open, say, say_batch_of_run};
 use crate::confinement;
 use clap::Args;
 use lab_core::decide::{NotAllowed, allowed, snapshot};
@@ -231,7 +231,7 @@ fn judge(
     end_on_signals(control.clone())?;
     let spec = RunSpec { device: options.device, confinement: confinement::missing, ..spec };
     execute::execute(project, &spec, index, &control, |event| match event {
-        RunEvent::Progress(_, batch) if !options.json.json => say_batch(&batch),
+        RunEvent::Progress(_, batch) if !options.json.json => say_batch_of_run(&batch),
         RunEvent::Joined(start) if !options.json.json => {
             say(&format!("lab: run {} of a screen is about these bytes; its lines:", start.id));
         }

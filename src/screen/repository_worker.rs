@@ -187,9 +187,10 @@ impl RepositoryThread {
                 self.index.refresh();
                 RepositoryReply::Kernels(history::kernels::list(project, &self.index))
             }
-            RepositoryRequest::Loop(asked) => {
-                RepositoryReply::LoopAsked(asked, auto::request(project, asked).map_err(in_one_line))
-            }
+            RepositoryRequest::Loop(asked) => RepositoryReply::LoopAsked(
+                asked,
+                auto::request_everywhere(project, asked).map(drop).map_err(in_one_line),
+            ),
             RepositoryRequest::Reopen => self.reopen(),
         }
     }

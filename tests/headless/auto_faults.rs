@@ -1,14 +1,9 @@
 //! `lab auto`: signals and kills while the command edits, the end of a budget during a turn, and a bounded use of the disk.
 
 use crate::auto_loop::{auto, auto_command, goes_on, incumbent_is_back, lab, state, waiting};
-use crate::lab::{Lab, finish, until};
-use rustix::process::{Pid, Signal, kill_process};
+use crate::lab::{Beside, Lab, until};
+use rustix::process::Signal;
 use std::fs;
-use std::process::Child;
-
-fn signal(child: &Child, signal: Signal) {
-    kill_process(Pid::from_child(child), signal).unwrap();
-}
 
 /// The kernel that the first turn's command had written when it was ended is in git, and the state names its ref.
 #[track_caller]
@@ -24,8 +19,8 @@ fn half_done_edit_is_kept(lab: &Lab) {
 fn what_a_command_had_done_when_a_signal_ended_the_loop_is_kept() {
     let lab = lab();
     let child = waiting(&lab);
-    signal(&child, Signal::TERM);
-    finish(child).is(143);
+    child.signal(Signal::TERM);
+    child.finish().is(143);
     half_done_edit_is_kept(&lab);
     lab.lab("auto status").is(0).says("last: turn 1: failed: the loop was ended while the command edited");
     goes_on(&lab, "echo \"run slower $LAB_TURN\" >> kernel.cu");
@@ -34,9 +29,8 @@ fn what_a_command_had_done_when_a_signal_ended_the_loop_is_kept() {
 #[test]
 fn what_a_command_had_done_when_the_loop_was_killed_is_kept_by_the_next_loop() {
     let lab = lab();
-    let mut child = waiting(&lab);
-    child.kill().unwrap();
-    child.wait().unwrap();
+    let child = waiting(&lab);
+    child.kill();
     auto(&lab, "--experiments 1", "exit 1; ")
         .is(4)
         .says("turn 1: failed: the loop was ended while the command edited");
@@ -52,14 +46,14 @@ fn a_second_signal_ends_a_loop_that_waits_and_the_next_one_completes_its_decisio
     let held = fs::File::options().append(true).create(true).open(lab.path("results.tsv")).unwrap();
     held.lock().unwrap();
     let line = "echo \"run slower $LAB_TURN\" >> kernel.cu";
-    let child = auto_command(&lab, "--experiments 2", line).spawn().unwrap();
+    let child = Beside::spawn(auto_command(&lab, "--experiments 2", line));
     until("the decision waits for the ledger", || {
         lab.path(".lab/unfinished.json").exists() && !lab.git("for-each-ref refs/lab/discarded").is_empty()
     });
     // Two different signals, which the kernel does not merge into one.
-    signal(&child, Signal::INT);
-    signal(&child, Signal::TERM);
-    let ended = finish(child);
+    child.signal(Signal::INT);
+    child.signal(Signal::TERM);
+    let ended = child.finish();
     assert!(matches!(ended.code, 130 | 143), "{ended:?}");
     assert!(lab.path(".lab/unfinished.json").exists(), "it did not wait for the decision");
     drop(held);

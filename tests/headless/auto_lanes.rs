@@ -1,23 +1,23 @@
 //! `lab auto --lanes`: loops side by side, each with a work tree, a branch and an incumbent of its own, and one history.
 
 use crate::auto_loop::lab;
-use crate::lab::{CommandOutput, Lab, finish, until};
-use rustix::process::{Pid, Signal, kill_process};
+use crate::lab::{Beside, CommandOutput, Lab, until};
+use rustix::process::Signal;
 use std::fs;
-use std::process::Child;
 
 /// What the lane of the first device gives is faster, what the other one gives slower.
 const LINE: &str = "case $LAB_DEVICE in cuda:0) word=quick ;; *) word=slower ;; esac\n\
     echo \"run $word $LAB_TURN\" >> kernel.cu";
 
-fn start(lab: &Lab, options: &str, line: &str) -> Child {
+fn start(lab: &Lab, options: &str, line: &str) -> Beside {
     let mut command =
         lab.lab_command(&format!("auto --lanes cuda:0,cuda:1 --back-off 0.001 {options} -- sh -c"));
-    command.arg(line).spawn().unwrap()
+    command.arg(line);
+    Beside::spawn(command)
 }
 
 fn lanes(lab: &Lab, options: &str, line: &str) -> CommandOutput {
-    finish(start(lab, options, line))
+    start(lab, options, line).finish()
 }
 
 #[test]
@@ -58,6 +58,9 @@ fn two_lanes_have_a_branch_and_an_incumbent_each_and_one_history() {
     let status = lab.lab("auto status --json").is(0).json();
     assert_eq!((&status["running"], status["lanes"].as_array().unwrap().len()), (&false.into(), 2));
     assert_eq!(status["lanes"][0]["state"]["counts"]["kept"], 1);
+    // What the other lane kept is none of its own.
+    assert!(status["lanes"][0]["state"]["best"]["run"].is_u64(), "{status}");
+    assert!(status["lanes"][1]["state"]["best"].is_null(), "{status}");
 }
 
 #[test]
@@ -83,10 +86,9 @@ fn requests_and_signals_reach_all_lanes_and_a_lane_that_was_killed_goes_on() {
             ["cuda:0", "cuda:1"].iter().all(|device| lab.path(&format!("../home/editing-{device}")).exists())
         });
     };
-    let mut child = start(&lab, "--keep-shorter", line);
+    let child = start(&lab, "--keep-shorter", line);
     edits(&lab);
-    child.kill().unwrap();
-    child.wait().unwrap();
+    child.kill();
     lab.lab("auto status").is(0).says("killed in turn 1; the next `lab auto` goes on from there");
     let child = start(&lab, "", line);
     // The turn in which they were killed is the first.
@@ -106,8 +108,8 @@ fn requests_and_signals_reach_all_lanes_and_a_lane_that_was_killed_goes_on() {
     fs::write(lab.path("../home/go"), "").unwrap();
     until("both lanes are paused", || phases(&lab, "paused"));
     assert_eq!(lab.rows().len(), 2);
-    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
-    finish(child).is(143).says("cuda:0: ended by a signal").says("cuda:1: ended by a signal");
+    child.signal(Signal::TERM);
+    child.finish().is(143).says("cuda:0: ended by a signal").says("cuda:1: ended by a signal");
     lab.lab("auto --lanes cuda:0,cuda:0 -- true").is(64).says("--lanes names cuda:0 twice");
 }
 
@@ -116,7 +118,7 @@ fn a_decision_that_a_lane_has_begun_is_completed_in_that_lane() {
     let lab = lab();
     let held = fs::File::options().append(true).create(true).open(lab.path("results.tsv")).unwrap();
     held.lock().unwrap();
-    let mut child = start(&lab, "--experiments 1", "echo \"run quick on $LAB_DEVICE\" >> kernel.cu");
+    let child = start(&lab, "--experiments 1", "echo \"run quick on $LAB_DEVICE\" >> kernel.cu");
     let begun = ["repo-cuda-0", "repo-cuda-1"].map(|lane| format!(".lab/unfinished-{lane}.json"));
     until("a lane decides, and the other one has taken its kernel", || {
         let status = lab.lab("auto status --json").is(0).json();
@@ -125,8 +127,7 @@ fn a_decision_that_a_lane_has_begun_is_completed_in_that_lane() {
             && lanes.len() == 2
             && lanes.iter().all(|lane| !lane["state"]["candidate"].is_null())
     });
-    child.kill().unwrap();
-    child.wait().unwrap();
+    child.kill();
     drop(held);
     // A command beside the lanes leaves what a lane has begun to that lane.
     let head = lab.head();
@@ -138,5 +139,58 @@ fn a_decision_that_a_lane_has_begun_is_completed_in_that_lane() {
     for device in [0, 1] {
         let kernel = lab.git(&format!("show lane/repo-cuda-{device}:kernel.cu"));
         assert_eq!(kernel, format!("// the first\nrun quick on cuda:{device}\n"));
+    }
+}
+
+#[test]
+fn each_lane_of_the_mutator_makes_its_own_changes_the_same_ones_in_each_repository() {
+    let night = || {
+        let lab = lab();
+        lab.write("kernel.cu", "int rows = 8; int columns = 16; int tile = 32; // slower\n");
+        lab.git("commit -qam 'numbers'");
+        lab.lab("auto --lanes cuda:0,cuda:1 --mutate 7 --experiments 6")
+            .is(0)
+            .says("cuda:0: 6 experiments: 0 kept, 6 discarded")
+            .says("cuda:1: 6 experiments: 0 kept, 6 discarded");
+        let log = lab.lab("log --json").is(0).json();
+        let runs = log["experiments"].as_array().unwrap().iter().map(|past| past["run"].as_u64().unwrap());
+        // What each lane made, in the order of its runs.
+        let mut made: [Vec<String>; 2] = Default::default();
+        let mut runs: Vec<u64> = runs.collect();
+        runs.sort_unstable();
+        for run in runs {
+            let record: serde_json::Value =
+                serde_json::from_str(&lab.read(&format!(".lab/runs/{run}/record.json"))).unwrap();
+            made[usize::from(record["target"] == "cuda:1")]
+                .push(lab.read(&format!(".lab/runs/{run}/kernel.cu")));
+        }
+        made
+    };
+    let first = night();
+    assert_eq!((first[0].len(), first[1].len()), (6, 6));
+    assert_ne!(first[0], first[1]);
+    assert_eq!(night(), first);
+}
+
+#[test]
+fn the_log_of_an_old_run_is_cut_once_for_all_lanes() {
+    let lab = lab();
+    let rest = lab.read("harness.py");
+    lab.harness(&format!("yes a-line-of-the-log | head -c 70000\n{rest}"));
+    lab.write("kernel.cu", "int rows = 8; int columns = 16; int tile = 32; // slower\n");
+    lab.git("commit -qam 'a long log'");
+    lab.lab("auto --lanes cuda:0,cuda:1 --mutate 1 --experiments 80").is(0);
+    let status = lab.lab("auto status --json").is(0).json();
+    let cleaned: Vec<u64> = status["lanes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|lane| lane["state"]["cleaned"].as_u64().unwrap())
+        .collect();
+    let last = *cleaned.iter().max().unwrap();
+    assert!((1..=60).contains(&last), "{cleaned:?}");
+    for run in 1..=160 {
+        let length = lab.read(&format!(".lab/runs/{run}/run.log")).len();
+        assert_eq!(length < 66_000, run <= last, "run {run}: {length} bytes");
     }
 }

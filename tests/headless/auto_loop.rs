@@ -1,10 +1,9 @@
 //! `lab auto`: turn after turn without a person, whatever the command does.
 
 use crate::auto::in_turns;
-use crate::lab::{CommandOutput, Lab, finish, until};
+use crate::lab::{Beside, CommandOutput, Lab, finish, until};
 use serde_json::{Value, json};
 use std::fs;
-use std::process::Child;
 
 /// A repository whose harness says `faster`, `slower`, `same`, `wrong` or `crash` as the kernel's last line does.
 pub fn lab() -> Lab {
@@ -186,9 +185,9 @@ fn bytes_that_were_judged_before_are_not_judged_again_and_a_crash_may_be_mended(
 }
 
 /// Starts a loop whose command waits for the file `go` once it has edited.
-pub fn waiting(lab: &Lab) -> Child {
+pub fn waiting(lab: &Lab) -> Beside {
     let line = "echo \"run quick $LAB_TURN\" >> kernel.cu; touch $HOME/editing; while ! [ -e $HOME/go ]; do sleep 0.01; done";
-    let child = auto_command(lab, "--experiments 1", line).spawn().unwrap();
+    let child = Beside::spawn(auto_command(lab, "--experiments 1", line));
     until("the command edits", || lab.path("../home/editing").exists());
     child
 }
@@ -200,9 +199,8 @@ fn a_second_loop_is_refused_and_a_signal_ends_the_turn() {
     auto(&lab, "", "true").is(1).says("a `lab auto` works on kernel.cu already (process ");
     assert_eq!(lab.lab("auto status --json").is(0).json()["running"], true);
     lab.lab("auto status").is(0).says("turn 1: the command edits");
-    let pid = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-    finish(child).is(143).says("ended by a signal");
+    child.signal(rustix::process::Signal::TERM);
+    child.finish().is(143).says("ended by a signal");
     incumbent_is_back(&lab);
     lab.lab("auto pause").is(1).says("no `lab auto` works on kernel.cu");
     lab.lab("run").is(0);
@@ -212,13 +210,13 @@ fn a_second_loop_is_refused_and_a_signal_ends_the_turn() {
 fn a_person_who_edits_is_waited_for_and_a_stop_ends_the_loop() {
     let lab = lab();
     lab.write("kernel.cu", "run by hand slower\n");
-    let child = auto_command(&lab, "", "echo 'run quick' >> kernel.cu").spawn().unwrap();
+    let child = Beside::spawn(auto_command(&lab, "", "echo 'run quick' >> kernel.cu"));
     until("it waits", || state(&lab)["phase"] == "waiting_for_person");
     assert_eq!(lab.read("kernel.cu"), "run by hand slower\n");
     lab.lab("run --decide -m 'by hand'").is(11);
     until("it goes on", || lab.rows().len() > 1);
     lab.lab("auto stop").is(0);
-    finish(child).is(0).says("waiting: kernel.cu is not the incumbent").says("ended: a person stopped it");
+    child.finish().is(0).says("waiting: kernel.cu is not the incumbent").says("ended: a person stopped it");
     incumbent_is_back(&lab);
 }
 
@@ -231,27 +229,8 @@ fn a_paused_loop_judges_its_turn_and_waits_until_it_is_resumed() {
     until("it is paused", || state(&lab)["phase"] == "paused");
     assert_eq!(state(&lab)["counts"]["experiments"], 1, "the turn was taken to its end");
     lab.lab("auto resume").is(0);
-    finish(child).is(0).says("ended: the budget of 1 experiments is spent");
+    child.finish().is(0).says("ended: the budget of 1 experiments is spent");
     incumbent_is_back(&lab);
-}
-
-#[test]
-fn a_turn_that_a_person_ends_is_told_and_the_loop_goes_on() {
-    let lab = lab();
-    let line = "echo \"run slower $LAB_TURN\" >> kernel.cu; [ $LAB_TURN != 1 ] || { touch $HOME/editing; exec sleep 600; }";
-    let child = auto_command(&lab, "--experiments 1", line).spawn().unwrap();
-    until("the command edits", || lab.path("../home/editing").exists());
-    lab.lab("auto pause").is(0);
-    lab.lab("auto end-turn").is(0).says("this turn of the loop on kernel.cu ends, and the loop goes on");
-    until("the pause that was asked for first", || state(&lab)["phase"] == "paused");
-    let counts = &state(&lab)["counts"];
-    assert_eq!((&counts["failed"], &counts["failures_in_a_row"]), (&json!(1), &json!(0)));
-    assert_eq!(lab.git("show refs/lab/auto/1:kernel.cu"), "// the first\nrun slower 1\n");
-    lab.lab("auto end-turn").is(1).says("no turn is in progress on kernel.cu");
-    lab.lab("auto resume").is(0);
-    finish(child).is(0).says("turn 1: failed: a person ended the turn").says("turn 2: discarded run 1");
-    incumbent_is_back(&lab);
-    lab.lab("auto end-turn").is(1).says("no `lab auto` works on kernel.cu: there is nothing to end");
 }
 
 #[test]
@@ -285,9 +264,8 @@ fn a_loop_that_is_killed_goes_on_where_it_was_and_judges_nothing_twice() {
     let line = "echo \"run slower $LAB_TURN\" >> kernel.cu";
     // While the command edits.
     let edits = lab();
-    let mut child = waiting(&edits);
-    child.kill().unwrap();
-    child.wait().unwrap();
+    let child = waiting(&edits);
+    child.kill();
     edits.lab("auto status").is(0).says("killed in turn 1; the next `lab auto` goes on from there");
     goes_on(&edits, line);
 
@@ -296,11 +274,10 @@ fn a_loop_that_is_killed_goes_on_where_it_was_and_judges_nothing_twice() {
     let quick = judges.read("harness.py");
     judges.harness("touch $HOME/judging; while ! [ -e $HOME/go ]; do sleep 0.01; done");
     judges.git("commit -qam 'waits'");
-    let mut child = auto_command(&judges, "--experiments 2", line).spawn().unwrap();
+    let child = Beside::spawn(auto_command(&judges, "--experiments 2", line));
     until("the harness runs", || judges.path("../home/judging").exists());
     assert_eq!(judges.read("kernel.cu"), "// the first\nrun slower 1\n");
-    child.kill().unwrap();
-    child.wait().unwrap();
+    child.kill();
     judges.write("harness.py", quick);
     judges.git("commit -qm 'waits no more' harness.py");
     goes_on(&judges, line);
@@ -310,13 +287,12 @@ fn a_loop_that_is_killed_goes_on_where_it_was_and_judges_nothing_twice() {
     let decides = lab();
     let held = fs::File::options().append(true).create(true).open(decides.path("results.tsv")).unwrap();
     held.lock().unwrap();
-    let mut child = auto_command(&decides, "--experiments 2", line).spawn().unwrap();
+    let child = Beside::spawn(auto_command(&decides, "--experiments 2", line));
     until("the decision has begun", || {
         decides.path(".lab/unfinished.json").exists()
             && !decides.git("for-each-ref refs/lab/discarded").is_empty()
     });
-    child.kill().unwrap();
-    child.wait().unwrap();
+    child.kill();
     drop(held);
     goes_on(&decides, line);
 }

@@ -162,6 +162,11 @@ fn an_error_in_the_problem_names_the_users_file() {
     let lab = rmsnorm();
     lab.write("kernels/rmsnorm/problem.toml", "name = \"x\"\nnonsense = 1\n");
     let output = lab.lab("run").is(64).says("kernels/rmsnorm/problem.toml:");
+    assert_eq!(
+        output.out.matches("problem.toml:2:1: error").count(),
+        2,
+        "at its place and in the verdict: {output:?}"
+    );
     assert!(!output.out.contains(".lab/runs"), "{output:?}");
     assert!(!output.out.contains("/kernels/rmsnorm/problem.toml"), "{output:?}");
 }
@@ -175,5 +180,5 @@ fn what_this_machine_lacks_is_said_with_its_remedy() {
 
     // Where there is a GPU the same command is a run like any other.
     let output = lab.lab("run --device cuda:99");
-    output.is(64).says("stopped: ").says("– NOT JUDGED");
+    output.is(64).says("– NOT JUDGED");
 }

@@ -259,6 +259,49 @@ pub fn words(line: &str) -> Vec<String> {
         .collect()
 }
 
+/// A command that works beside the test. A test that fails ends it: a loop of `lab auto` would go on without end.
+pub struct Beside(Option<Child>);
+
+impl Beside {
+    #[track_caller]
+    pub fn spawn(mut command: Command) -> Beside {
+        Beside::of(command.spawn().unwrap())
+    }
+
+    pub fn of(child: Child) -> Beside {
+        Beside(Some(child))
+    }
+
+    /// SIGKILL. Returns once the process is gone.
+    pub fn kill(mut self) {
+        self.end();
+    }
+
+    #[track_caller]
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        let child = self.0.as_ref().unwrap();
+        rustix::process::kill_process(rustix::process::Pid::from_child(child), signal).unwrap();
+    }
+
+    /// [`finish`].
+    pub fn finish(mut self) -> CommandOutput {
+        finish(self.0.take().unwrap())
+    }
+
+    fn end(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
 /// Waits for a child, with the watchdog behind it.
 pub fn finish(child: Child) -> CommandOutput {
     let pid = rustix::process::Pid::from_child(&child);

@@ -6,6 +6,7 @@
 mod headers;
 
 mod auto;
+mod auto_ended_turns;
 mod auto_faults;
 mod auto_lanes;
 mod auto_loop;
@@ -37,6 +38,7 @@ mod json;
 mod lab;
 mod line_endings;
 mod mcp;
+mod mcp_gone;
 mod mcp_wire;
 mod measure;
 mod memory;

@@ -11,7 +11,7 @@ use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 
 /// A server, and the lines that it writes.
-struct Wire {
+pub struct Wire {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
@@ -30,7 +30,7 @@ impl Wire {
         Wire { stdin: child.stdin.take(), child, lines, early: Vec::new(), last: 0 }
     }
 
-    fn of(lab: &Lab) -> Wire {
+    pub fn of(lab: &Lab) -> Wire {
         let mut wire = Wire::silent(lab);
         let hello = json!({
             "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" }
@@ -54,11 +54,11 @@ impl Wire {
         id
     }
 
-    fn tool(&mut self, name: &str, arguments: Value) -> u64 {
+    pub fn tool(&mut self, name: &str, arguments: Value) -> u64 {
         self.ask("tools/call", json!({ "name": name, "arguments": arguments }))
     }
 
-    fn cancel(&mut self, id: u64) {
+    pub fn cancel(&mut self, id: u64) {
         let params = json!({ "requestId": id, "reason": "the test" });
         self.line(
             json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params }).to_string(),
@@ -86,7 +86,7 @@ impl Wire {
     }
 
     /// The structured answer of a tool.
-    fn call(&mut self, name: &str, arguments: Value) -> Value {
+    pub fn call(&mut self, name: &str, arguments: Value) -> Value {
         let id = self.tool(name, arguments);
         self.answer(id)["result"]["structuredContent"].clone()
     }
@@ -99,7 +99,7 @@ impl Wire {
     }
 
     /// Closes stdin and waits for the server's end.
-    fn close(mut self) -> i32 {
+    pub fn close(mut self) -> i32 {
         drop(self.stdin.take());
         until("the server ends", || self.child.try_wait().unwrap().is_some());
         self.child.wait().unwrap().code().unwrap()
@@ -114,14 +114,14 @@ impl Drop for Wire {
 }
 
 /// Waits for the harness of [`waits`], and returns its process.
-fn harness_process(lab: &Lab) -> String {
+pub fn harness_process(lab: &Lab) -> String {
     until("the harness runs", || lab.path("pid").exists());
     let pid = lab.read("pid").trim().to_owned();
     fs::remove_file(lab.path("pid")).unwrap();
     pid
 }
 
-fn is_gone(pid: &str) -> bool {
+pub fn is_gone(pid: &str) -> bool {
     // A zombie whose parent has not looked yet has ended too.
     let state = fs::read_to_string(Path::new("/proc").join(pid).join("stat")).unwrap_or_default();
     state.is_empty() || state.contains(") Z ")

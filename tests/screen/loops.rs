@@ -4,7 +4,7 @@ use super::states::{check, check_at};
 use super::world::World;
 use super::world::made::{no_loop, noon};
 use jiff::SignedDuration;
-use lab_core::auto::{Budget, LoopRun, LoopView, OnDisk, Phase, Request, State};
+use lab_core::auto::{Best, Budget, LaneView, LoopRun, LoopView, OnDisk, Phase, Request, State};
 use lab_core::run::RunId;
 use lab_core::run::experiment::Status;
 use lab_core::run::verdict::{Change, Outcome};
@@ -89,6 +89,66 @@ fn without_a_loop_the_view_says_what_one_is_and_the_line_that_starts_one() {
 #[test]
 fn a_loop_whose_command_edits() {
     check("loop_editing", &mut world(editing()));
+}
+
+/// Two lanes, of which one edits and the other one judges, beside a kernel whose own work tree has no loop.
+fn lanes() -> LoopView {
+    let lane = |device: &str, phase, best| LaneView {
+        device: device.into(),
+        running: true,
+        state: Ok(Some(State { best, ..state(phase) })),
+    };
+    let best = Best {
+        run: RunId(38),
+        commit: "a".repeat(40),
+        description: "two fewer loads, \u{202e}and a longer description of the rest".into(),
+        objective: "throughput_sps".into(),
+        value: 165_210.4,
+        low: None,
+        high: None,
+        device: Some("NVIDIA H200".into()),
+    };
+    let lanes = vec![lane("cuda:0", "editing", Some(best)), lane("cuda:1", "judging", None)];
+    LoopView { state: None, running: false, lanes, output: Vec::new(), edit: Ok(String::new()), ..editing() }
+}
+
+#[test]
+fn each_lane_has_a_row() {
+    check_at("loop_lanes", &mut world(lanes()), &[(80, 24), (120, 40), (200, 50)]);
+}
+
+#[test]
+fn lanes_that_ended_were_killed_or_cannot_be_read_say_so_and_the_keys_are_about_all_lanes() {
+    let mut view = lanes();
+    let done = State { ended: Some("the budget is spent".into()), ..state("ended") };
+    view.lanes[0] = LaneView { running: false, state: Ok(Some(done)), ..view.lanes[0].clone() };
+    view.lanes.push(LaneView { device: "cuda:2".into(), running: false, state: Ok(Some(state("editing"))) });
+    view.lanes.push(LaneView { device: "cuda:3".into(), running: true, state: Ok(None) });
+    view.lanes.push(LaneView {
+        device: "cpu".into(),
+        running: false,
+        state: Err("state.json is damaged".into()),
+    });
+    let mut world = world(view.clone());
+    let words = world.words();
+    for said in [
+        "cuda:0 12 ended",
+        "cuda:2 12 killed",
+        "cuda:3 has not begun",
+        "cpu state.json is damaged",
+        "5 lanes",
+    ] {
+        assert!(words.contains(said), "{said}: {words}");
+    }
+    world.tell("press x");
+    assert_eq!(world.asked.pop().as_deref(), Some("Loop(EndTurn)"));
+    world.tell("press space");
+    assert_eq!(world.asked.pop().as_deref(), Some("Loop(Pause)"));
+    view.lanes.truncate(2);
+    view.lanes[1].state = Ok(Some(state("paused")));
+    world.loops = Ok(view);
+    world.tell("loop; press space");
+    assert_eq!(world.asked.pop().as_deref(), Some("Loop(Resume)"), "all lanes that run are paused");
 }
 
 #[test]

@@ -132,5 +132,6 @@ pub fn no_loop() -> LoopView {
         device: None,
         branch: Some("main".into()),
         kernel_option: String::new(),
+        lanes: Vec::new(),
     }
 }

@@ -160,7 +160,7 @@ impl Judging<'_> {
         }
         let message = format!("lab auto: the kernel of turn {turn}");
         let stored = repo::prepare_discarded(repo, self.project, RunId(turn), bytes, &message)?;
-        decide::restore(self.project, &stored.id)?;
+        decide::restore_commit(self.project, &stored.id)?;
         Ok(true)
     }
 
@@ -171,10 +171,34 @@ impl Judging<'_> {
             present.is_ok_and(|bytes| blake3::hash(&bytes).to_hex().as_str() == candidate.hash);
         if is_candidate && !is_incumbent(self.project)? {
             let head = repo::head(&Repo::open(self.project)?)?.commit.context("HEAD is on no commit")?;
-            decide::restore(self.project, &head)?;
+            decide::restore_commit(self.project, &head)?;
         }
         Ok(())
     }
+}
+
+/// Keeps the kernel of a turn that a person ended under `refs/lab/auto/TURN`, and tells it, unless it is the incumbent's.
+pub(super) fn keep_ended(
+    project: &Project,
+    files: &Files,
+    candidate: &Candidate,
+    told: &mut LastTurn,
+) -> Result<()> {
+    let Some(bytes) = files.candidate(&candidate.hash) else { return Ok(()) };
+    let repo = Repo::open(project)?;
+    let blob = repo::blob_id(&repo, &project.kernel_name, &bytes)?;
+    if repo::incumbent(&repo, project)?.as_deref() == Some(&blob) {
+        return Ok(());
+    }
+    let kernel = repo::name_turn(&repo, project, told.turn, &bytes)?;
+    let mut line = format!("changed {}", project.kernel_name);
+    match &told.ignored_ref {
+        // It holds the other files that the command changed.
+        Some(others) if *others != kernel.reference => line += &format!(" (in {})", kernel.reference),
+        _ => told.ignored_ref = Some(kernel.reference),
+    }
+    told.ignored.insert(0, line);
+    Ok(())
 }
 
 /// What is known of a kernel, for its command.

@@ -156,7 +156,12 @@ impl Files {
 
 /// Reads the state of a kernel's loop. `None` if there was none.
 pub fn read_state(project: &Project) -> Result<Option<State>> {
-    let path = folder(project).join("state.json");
+    read_state_in(project, &folder(project))
+}
+
+/// [`read_state`] of the loop with this folder.
+pub(super) fn read_state_in(project: &Project, folder: &Path) -> Result<Option<State>> {
+    let path = folder.join("state.json");
     let bytes = match project.files().read(&path, STATE_LIMIT) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         bytes => bytes.with_context(|| format!("cannot read {}", path.display()))?,

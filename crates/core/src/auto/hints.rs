@@ -62,7 +62,11 @@ const LESSON_TOKENS: usize = 1_500;
 fn digest(project: &Project, index: &RunIndex) -> Vec<Idea> {
     let recorded = lessons::of_records(project, index).take(DIGESTED);
     let ideas = lessons::lessons(recorded, &project.config.objective, project.config.goal);
-    let length = |idea: &Idea| serde_json::to_string_pretty(idea).unwrap_or_default();
+    // As it stands in the file: two levels deep in the object.
+    let length = |idea: &Idea| {
+        let text = serde_json::to_string_pretty(idea).unwrap_or_default();
+        format!("    {},\n", text.replace('\n', "\n    "))
+    };
     lessons::fitting(ideas, LESSON_TOKENS, length).0
 }
 

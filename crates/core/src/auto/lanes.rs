@@ -38,10 +38,23 @@ pub fn lanes(project: &Project) -> Vec<Project> {
     if project.lane.is_some() {
         return Vec::new();
     }
-    let kernel = folder_name(project);
-    let names = project.lanes().into_iter().filter(|name| name.starts_with(&format!("{kernel}-")));
-    let lanes = names.filter_map(|name| open(project, &name).ok());
+    let lanes = names(project).into_iter().filter_map(|name| open(project, &name).ok());
     lanes.filter(|lane| lane.lane.is_some() && lane.kernel_name == project.kernel_name).collect()
+}
+
+/// The names of the lanes of this kernel's folder.
+pub(super) fn names(project: &Project) -> Vec<String> {
+    let kernel = format!("{}-", folder_name(project));
+    project.lanes().into_iter().filter(|name| name.starts_with(&kernel)).collect()
+}
+
+/// The device of a lane, as [`device_name`] writes it.
+pub(super) fn device_of(project: &Project, name: &str) -> String {
+    let device = name.strip_prefix(&format!("{}-", folder_name(project))).unwrap_or(name);
+    match device.rsplit_once('-') {
+        Some((device, number)) if number.bytes().all(|b| b.is_ascii_digit()) => format!("{device}:{number}"),
+        _ => device.to_owned(),
+    }
 }
 
 fn open(project: &Project, name: &str) -> Result<Project> {

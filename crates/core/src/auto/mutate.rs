@@ -23,20 +23,28 @@ pub(super) struct Mutation {
     pub what: String,
 }
 
-/// Returns a changed copy of a kernel whose tokens differ from the kernel's. The same kernel, seed and turn give the same
+/// What a change is drawn from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Draw<'a> {
+    pub seed: u64,
+    /// The lane's device; `None` outside of lanes.
+    pub lane: Option<&'a str>,
+    pub turn: u64,
+}
+
+/// Returns a changed copy of a kernel whose tokens differ from the kernel's. The same kernel and draw give the same
 /// copy as long as `is_tried` answers the same; a copy for which it says true is returned only if no other is found soon.
 /// `None` if there is nothing to change.
 pub(super) fn mutate(
     kernel: &[u8],
     language: Language,
-    seed: u64,
-    turn: u64,
+    draw: Draw,
     mut is_tried: impl FnMut(&[u8]) -> bool,
 ) -> Option<Mutation> {
     let tokens = inputs::tokens_of(kernel, language);
     let mut tried = None;
     for attempt in 0..ATTEMPTS * MOST_CHANGES {
-        let mut chance = Chance::new(seed, turn, attempt);
+        let mut chance = Chance::new(draw, attempt);
         let mut found = Mutation { bytes: kernel.to_vec(), what: String::new() };
         for _ in 0..=attempt / ATTEMPTS {
             let (bytes, what) = change(&found.bytes, language, &mut chance)?;
@@ -62,11 +70,12 @@ struct Chance {
 }
 
 impl Chance {
-    fn new(seed: u64, turn: u64, attempt: u64) -> Chance {
+    fn new(draw: Draw, attempt: u64) -> Chance {
         let mut hasher = blake3::Hasher::new_derive_key("lab auto: the seeded mutator");
-        for part in [seed, turn, attempt] {
+        for part in [draw.seed, draw.turn, attempt] {
             hasher.update(&part.to_le_bytes());
         }
+        hasher.update(draw.lane.unwrap_or_default().as_bytes());
         Chance { bytes: hasher.finalize_xof() }
     }
 

@@ -2,12 +2,14 @@
 
 use super::state::{Budget, State};
 use crate::project::Project;
+use crate::run::RunId;
 use crate::run::record::Record;
 use crate::runner::process::Control;
 use crate::runner::spec::RunSpec;
 use crate::store::RunIndex;
 use serde_json::Value;
 use std::path::PathBuf;
+use std::sync::Mutex;
 use std::time::Duration;
 
 /// Who edits the kernel.
@@ -17,7 +19,7 @@ pub enum Editor {
     Command(Vec<String>),
     /// The patches of a folder, one a turn, by name.
     Patches(PathBuf),
-    /// The seeded mutator, with its seed.
+    /// The seeded mutator, with its seed. Each lane draws other changes from it.
     Mutator(u64),
 }
 
@@ -43,6 +45,8 @@ pub struct Auto<'a> {
     pub options: &'a Options,
     pub spec: &'a RunSpec,
     pub control: &'a Control,
+    /// The newest run whose log was looked at, to cut it. All lanes have the same, so that each log is looked at once.
+    pub cut: &'a Mutex<RunId>,
     /// Returns a record as `lab run --json` prints it.
     pub report: &'a dyn Fn(&RunIndex, &Record) -> Value,
     /// Called after each turn, and at each wait.

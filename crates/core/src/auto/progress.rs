@@ -7,7 +7,7 @@ use crate::run::RunId;
 use crate::run::chosen::ChosenMeasure;
 use crate::run::experiment::Status;
 use crate::run::record::Origin;
-use crate::store::{RunIndex, RunSummary};
+use crate::store::{Fact, Keys, RunIndex, RunSummary};
 use lab_protocol::report::Measure;
 use serde::{Deserialize, Serialize};
 
@@ -52,23 +52,37 @@ pub struct KeptPoint {
     pub description: String,
 }
 
-/// The kept runs of a kernel that this user's lab judged, the newest first.
-fn kept<'i>(project: &'i Project, index: &'i RunIndex) -> impl Iterator<Item = &'i RunSummary> {
-    let is_kept = |run: &&RunSummary| {
+/// Whether a run is of the loop's own device, given as [`RunSummary::target`] names it. Only lanes have to ask: their records are in one
+/// place.
+pub(super) fn is_of_lane(project: &Project, index: &RunIndex, run: &RunSummary, target: &str) -> bool {
+    let of_record = || index.store().read(run.id).is_ok_and(|run| run.target.as_deref() == Some(target));
+    project.lane.is_none() || run.target.as_deref().map_or_else(of_record, |of_run| of_run == target)
+}
+
+/// The kept runs of a kernel that this user's lab judged, the newest first; of a lane its own.
+fn kept<'i>(
+    project: &'i Project,
+    index: &'i RunIndex,
+    target: &'i str,
+) -> impl Iterator<Item = &'i RunSummary> {
+    let is_kept = move |run: &&RunSummary| {
         let decision = run.decision.as_ref();
         run.origin == Origin::Own
             && decision.is_some_and(|decision| decision.status == Status::Keep && decision.commit.is_some())
+            && is_of_lane(project, index, run, target)
     };
-    index.newest_of_kernel(&project.kernel_name, |_| true).filter(is_kept)
+    let may_be =
+        |keys: &Keys| keys.is(Fact::IsDecided) && (keys.is(Fact::IsKept) || !keys.is(Fact::TellsKept));
+    index.newest_of_kernel(&project.kernel_name, may_be).filter(is_kept)
 }
 
 /// Returns the best kept experiment. Call [`RunIndex::refresh`] first.
-pub(super) fn best(project: &Project, index: &RunIndex) -> Option<Best> {
-    let newest = kept(project, index).find(|run| figure(run).is_some())?;
+pub(super) fn best(project: &Project, index: &RunIndex, target: &str) -> Option<Best> {
+    let newest = kept(project, index, target).find(|run| figure(run).is_some())?;
     let (part, chosen) = alike(newest);
     let goal = chosen.map_or(project.config.goal, ChosenMeasure::goal);
-    let comparable =
-        kept(project, index).filter(|run| run.device == newest.device && alike(run) == (part, chosen));
+    let comparable = kept(project, index, target)
+        .filter(|run| run.device == newest.device && alike(run) == (part, chosen));
     let (best, measure) = comparable.filter_map(|run| Some((run, figure(run)?))).reduce(|best, other| {
         // Of equal ones the oldest counts, and the newest comes first.
         if goal.prefers(best.1.value, other.1.value) { best } else { other }
@@ -100,9 +114,14 @@ fn alike(run: &RunSummary) -> (Option<usize>, Option<ChosenMeasure>) {
 }
 
 /// Returns the bounds of the newest run of the incumbent's bytes that tells a floor. `None` if no run does.
-pub(super) fn bounds(project: &Project, index: &RunIndex) -> Option<Bounds> {
+pub(super) fn bounds(project: &Project, index: &RunIndex, target: &str) -> Option<Bounds> {
     let blob = repo::incumbent(&Repo::open(project).ok()?, project).ok()??;
-    let own = |run: &&RunSummary| run.judges(project) && run.origin == Origin::Own && run.verdict.is_some();
+    let own = |run: &&RunSummary| {
+        run.judges(project)
+            && run.origin == Origin::Own
+            && run.verdict.is_some()
+            && is_of_lane(project, index, run, target)
+    };
     index.newest_of_blob(&blob).filter(own).take(LOOK_AT).find_map(|run| {
         let record = index.store().read(run.id).ok()?;
         let report = record.report();
@@ -120,14 +139,15 @@ pub(super) fn bounds(project: &Project, index: &RunIndex) -> Option<Bounds> {
 const LOOK_AT: usize = 8;
 
 /// Kept kernels other than the incumbent, the newest first.
-pub(super) fn older_kept(project: &Project, index: &RunIndex) -> Vec<KeptPoint> {
+pub(super) fn older_kept(project: &Project, index: &RunIndex, target: &str) -> Vec<KeptPoint> {
     let repo = Repo::open(project);
     let head = repo.as_ref().ok().and_then(|repo| repo::head(repo).ok()?.commit);
     let incumbent = repo.as_ref().ok().and_then(|repo| repo::incumbent(repo, project).ok()?);
-    let points = kept(project, index).filter(|run| Some(&run.blob) != incumbent.as_ref()).filter_map(|run| {
-        let decision = run.decision.as_ref()?;
-        let commit = decision.commit.clone().filter(|commit| Some(commit) != head.as_ref())?;
-        Some(KeptPoint { run: run.id, commit, description: decision.description.clone() })
-    });
+    let points =
+        kept(project, index, target).filter(|run| Some(&run.blob) != incumbent.as_ref()).filter_map(|run| {
+            let decision = run.decision.as_ref()?;
+            let commit = decision.commit.clone().filter(|commit| Some(commit) != head.as_ref())?;
+            Some(KeptPoint { run: run.id, commit, description: decision.description.clone() })
+        });
     points.take(KEPT_POINTS).collect()
 }

@@ -1,6 +1,7 @@
 //! What a person asks a running loop for: pause, go on, stop, end the turn.
 
 use super::files::{Files, read_state};
+use super::lanes::lanes;
 use super::state::Phase;
 use crate::project::{Project, loop_claim};
 use anyhow::{Result, bail};
@@ -50,4 +51,22 @@ pub fn request(project: &Project, asked: Request) -> Result<()> {
         }
         _ => bail!("no turn is in progress on {}: there is nothing to end", project.kernel_name),
     }
+}
+
+/// Asks the loop of a kernel, and those of all its lanes that run. Returns why single lanes refused, as a line each: of several lanes one may
+/// be between two turns. An error means that nobody took the request.
+pub fn request_everywhere(project: &Project, asked: Request) -> Result<Vec<String>> {
+    let running: Vec<Project> = lanes(project).into_iter().filter(loop_claim::is_running).collect();
+    if running.is_empty() || loop_claim::is_running(project) {
+        request(project, asked)?;
+    }
+    let ask = |lane: &Project| {
+        let name = lane.lane.as_deref().unwrap_or_default();
+        request(lane, asked).err().map(|why| format!("{name}: {why:#}"))
+    };
+    let refused: Vec<String> = running.iter().filter_map(ask).collect();
+    if !running.is_empty() && refused.len() == running.len() {
+        bail!("{}", refused.join("\n"));
+    }
+    Ok(refused)
 }

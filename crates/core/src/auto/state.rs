@@ -1,6 +1,7 @@
 //! The state of the loop: what `.lab/auto/KEY/state.json` holds, with one KEY for each kernel.
 
 use super::answer::Answer;
+use super::own_part::OwnPart;
 use super::progress::{Best, Bounds, KeptPoint};
 use crate::repo::OtherChanges;
 use crate::run::RunId;
@@ -110,6 +111,9 @@ pub struct LastTurn {
     pub ignored: Vec<String>,
     /// The ref that holds what is in `ignored`.
     pub ignored_ref: Option<String>,
+    /// The lab's own part of the turn, in milliseconds.
+    #[serde(default)]
+    pub own_ms: Option<f64>,
 }
 
 impl LastTurn {
@@ -142,6 +146,7 @@ impl LastTurn {
             output: Vec::new(),
             ignored: Vec::new(),
             ignored_ref: None,
+            own_ms: None,
         }
     }
 
@@ -197,6 +202,9 @@ pub struct State {
     /// The last runs that were left to a person.
     #[serde(default)]
     pub left: Vec<LeftRun>,
+    /// The lab's own part of the newest turns. `None` before the first turn has ended.
+    #[serde(default)]
+    pub own_part: Option<OwnPart>,
 }
 
 /// A run that the rule left to a person.
@@ -235,6 +243,7 @@ impl State {
             older_kept: Vec::new(),
             cleaned: 0,
             left: Vec::new(),
+            own_part: None,
         }
     }
 
@@ -270,6 +279,18 @@ impl State {
         self.plateau = counts.discards_in_a_row >= plateau;
         self.last_turn = Some(told);
         self.mending = self.candidate.take().filter(|_| is_mended_next).map(|candidate| candidate.hash);
+    }
+
+    /// Seconds of the budget that are spent at `now`.
+    pub(super) fn seconds(&self, is_running: bool, now: Timestamp) -> f64 {
+        let since = now.duration_since(self.since).as_secs_f64().max(0.0);
+        self.counts.seconds + if is_running { since } else { 0.0 }
+    }
+
+    /// Experiments an hour since the budget began. `None` before the first one.
+    pub(super) fn rate(&self, is_running: bool, now: Timestamp) -> Option<f64> {
+        let (experiments, hours) = (self.counts.experiments, self.seconds(is_running, now) / 3600.0);
+        (experiments > 0 && hours > 0.0).then(|| experiments as f64 / hours)
     }
 
     /// Why the budget is spent; `None` while it is not.

@@ -1,16 +1,17 @@
 //! The loop itself: turn after turn, with waits, budgets and requests between them.
 
 use super::begin::begin;
-use super::candidate::{Came, Judging};
+use super::candidate::{Came, Judging, keep_ended};
 use super::command::{self, Edit, Edited, TURN_ENDED};
 use super::disk;
 use super::files::Files;
 use super::hints::{self, Told};
 use super::lanes::device_name;
 use super::options::{Auto, Editor, Ended};
+use super::own_part::OwnTime;
 use super::progress;
 use super::ready::Ready;
-use super::state::{Candidate, LeftRun, Phase, State, TurnOutcome};
+use super::state::{Candidate, LastTurn, LeftRun, Phase, State, TurnOutcome};
 use super::{mutator, patches, turn};
 use crate::decide;
 use crate::repo::{self, Repo};
@@ -19,6 +20,7 @@ use crate::runner::process::Control;
 use crate::store::RunIndex;
 use anyhow::Result;
 use jiff::Timestamp;
+use lab_protocol::Target;
 use std::time::Instant;
 
 /// How often a decision that failed is tried again.
@@ -26,6 +28,9 @@ const DECISION_TRIES: u32 = 3;
 
 /// Turns between two clean-ups.
 const CLEAN_EVERY: u64 = 16;
+
+/// Summaries of runs in memory from which on a clean-up frees them. The digest for a command reads the newest 1,000.
+const MOST_SUMMARIES: usize = 3_000;
 
 /// Runs the loop until it ends. An error means that it could not start, or could not write its own files.
 pub fn run(auto: &mut Auto) -> Result<Ended> {
@@ -40,6 +45,7 @@ pub fn run(auto: &mut Auto) -> Result<Ended> {
         earlier: 0.0,
         head: None,
         ready: Ready::default(),
+        own: OwnTime::new(),
     };
     running.earlier = running.state.counts.seconds;
     // A request to a loop that has ended is not for this one.
@@ -66,6 +72,7 @@ pub(super) struct Running<'a> {
     head: Option<String>,
     /// The judge of the next kernel.
     ready: Ready,
+    pub(super) own: OwnTime,
 }
 
 impl Running<'_> {
@@ -104,7 +111,7 @@ impl Running<'_> {
                 continue;
             }
             self.look(auto, &mut index);
-            self.clean(auto, &index);
+            self.clean(auto, &mut index);
             if let Some(ended) = self.between(auto)? {
                 return Ok(ended);
             }
@@ -114,27 +121,35 @@ impl Running<'_> {
         }
     }
 
-    /// Bounds what old runs take on disk, from time to time.
-    fn clean(&mut self, auto: &Auto, index: &RunIndex) {
-        if self.state.turn.is_multiple_of(CLEAN_EVERY) {
-            self.state.cleaned = disk::cut_logs(auto.project, index, RunId(self.state.cleaned)).0;
+    /// Bounds what old runs take on disk and in memory, from time to time.
+    fn clean(&mut self, auto: &Auto, index: &mut RunIndex) {
+        if !self.state.turn.is_multiple_of(CLEAN_EVERY) {
+            return;
+        }
+        if index.in_memory() > MOST_SUMMARIES {
+            index.forget_summaries();
+        }
+        // Another lane that has the lock cuts the same logs just now.
+        if let Ok(mut cut) = auto.cut.try_lock() {
+            *cut = disk::cut_logs(auto.project, index, (*cut).max(RunId(self.state.cleaned)));
+            self.state.cleaned = cut.0;
         }
     }
 
     /// Reads where the loop stands, if HEAD moved since.
     fn look(&mut self, auto: &Auto, index: &mut RunIndex) {
-        let project = auto.project;
+        let (project, target) = (auto.project, target(auto).to_string());
         let head = Repo::open(project).ok().and_then(|repo| repo::head(&repo).ok()?.commit);
         index.refresh();
         // A disk that was full may have room again; else the next turn tries.
         let _ = decide::append_owed(project, index);
         if self.head.is_none() || self.head != head {
             (self.state.best, self.state.bounds) =
-                (progress::best(project, index), progress::bounds(project, index));
+                (progress::best(project, index, &target), progress::bounds(project, index, &target));
             self.head = head;
         }
         self.state.older_kept =
-            if self.state.plateau { progress::older_kept(project, index) } else { Vec::new() };
+            if self.state.plateau { progress::older_kept(project, index, &target) } else { Vec::new() };
     }
 
     /// Takes the candidate to its end. Returns how the loop ended, if it did.
@@ -147,32 +162,29 @@ impl Running<'_> {
         self.enter(auto, Phase::Judging)?;
         command::end_turn(self.files)?;
         let (project, files, spec, ready) = (auto.project, self.files, auto.spec, &mut self.ready);
-        let (came, is_ended) = turn::endable(files, self.state.turn, auto.control, |control| {
-            let mut judging = Judging { project, files, spec, ready, control };
-            let came = judging.finish(index, candidate);
-            came.and_then(|came| judging.put_back(candidate).map(|()| came))
-        })?;
+        let turn::Step { came, is_ended, followed } =
+            turn::endable(files, self.state.turn, auto.control, |control| {
+                let mut judging = Judging { project, files, spec, ready, control };
+                let came = judging.finish(index, candidate);
+                came.and_then(|came| judging.put_back(candidate).map(|()| came))
+            })?;
+        self.own.leave_out(followed);
         let came = came.map(|came| self.repeated(came));
         let came = came.and_then(|came| self.leave(auto, candidate, &came).map(|()| came));
         match came {
             Ok(Came::Stopped | Came::Trouble(_)) if is_ended && !auto.control.is_ended() => {
-                self.state.count(
-                    candidate.told.clone().ended(TurnOutcome::Failed, TURN_ENDED),
-                    0,
-                    auto.options.plateau,
-                );
-                self.state.counts.failures_in_a_row = 0;
-                self.enter(auto, Phase::Starting)?;
-                (auto.tell)(&self.state);
+                let mut told = candidate.told.clone().ended(TurnOutcome::Failed, TURN_ENDED);
+                if let Err(error) = keep_ended(project, files, candidate, &mut told) {
+                    return self.trouble(auto, &format!("{error:#}"));
+                }
+                self.end_turn(auto, told, false)?;
                 Ok(None)
             }
             Ok(Came::Ended(told)) => {
                 let is_judged = told.run.is_some_and(|run| run > candidate.after);
                 self.state.counts.experiments += u64::from(is_judged);
                 self.state.counts.cost += candidate.answer.cost.unwrap_or(0.0);
-                self.state.count(told, auto.options.mend, auto.options.plateau);
-                self.enter(auto, Phase::Starting)?;
-                (auto.tell)(&self.state);
+                self.end_turn(auto, told, true)?;
                 Ok(None)
             }
             Ok(Came::Undecided(told)) => self.trouble(auto, &told.why),
@@ -181,6 +193,20 @@ impl Running<'_> {
             Ok(Came::Trouble(why)) => self.trouble(auto, &why),
             Err(error) => self.trouble(auto, &format!("{error:#}")),
         }
+    }
+
+    /// Counts a turn that has ended, writes the state, and then tells it. A turn that `counts_as_failure` may be one of those after
+    /// which the loop gives up.
+    fn end_turn(&mut self, auto: &mut Auto, mut told: LastTurn, counts_as_failure: bool) -> Result<()> {
+        told.own_ms = Some(self.own.end_turn());
+        self.state.own_part = self.own.part();
+        self.state.count(told, auto.options.mend, auto.options.plateau);
+        if !counts_as_failure {
+            self.state.counts.failures_in_a_row = 0;
+        }
+        self.enter(auto, Phase::Starting)?;
+        (auto.tell)(&self.state);
+        Ok(())
     }
 
     /// A decision that failed is tried again, as long as that may help. After that the run is left to a person.
@@ -227,19 +253,25 @@ impl Running<'_> {
                 let ran = turn::endable(self.files, self.state.turn, auto.control, |control| {
                     self.run_command(auto, index, words, control)
                 });
-                ran.and_then(|(edited, by_person)| {
-                    is_ended = by_person;
-                    edited
+                ran.and_then(|step| {
+                    is_ended = step.is_ended;
+                    self.own.leave_out(step.followed);
+                    step.came
                 })
             }
-            Editor::Mutator(seed) => mutator::edit(auto.project, index, *seed, self.state.turn),
+            Editor::Mutator(seed) => {
+                let (project, target) = (auto.project, target(auto).to_string());
+                let turn = self.state.turn;
+                self.own.without(|| mutator::edit(project, index, *seed, turn, &target))
+            }
             Editor::Patches(folder) => match patches::next(folder, self.state.patch.as_deref())? {
                 None => {
                     self.state.turn -= 1;
                     return Ok(Some(Ended::Done("the last patch is done".to_owned())));
                 }
                 Some(name) => {
-                    let edited = patches::apply(auto.project, folder, &name, self.state.turn);
+                    let turn = self.state.turn;
+                    let edited = self.own.without(|| patches::apply(auto.project, folder, &name, turn));
                     self.state.patch = Some(name);
                     edited
                 }
@@ -262,16 +294,13 @@ impl Running<'_> {
             Ok(Edited::Without { told, cost }) => {
                 let why = told.why.clone();
                 self.state.counts.cost += cost;
-                self.state.count(told, auto.options.mend, auto.options.plateau);
-                (auto.tell)(&self.state);
+                let is_command = matches!(auto.options.editor, Editor::Command(_));
+                self.end_turn(auto, told, is_command && !is_ended)?;
                 match &auto.options.editor {
                     Editor::Command(_) if !is_ended => self.back_off(auto, &why),
                     Editor::Mutator(_) => Ok(Some(Ended::Done(why))),
                     // The next turn may do better, and there is nothing to wait for.
-                    Editor::Command(_) | Editor::Patches(_) => {
-                        self.state.counts.failures_in_a_row = 0;
-                        Ok(None)
-                    }
+                    Editor::Command(_) | Editor::Patches(_) => Ok(None),
                 }
             }
             Err(error) => self.trouble(auto, &format!("{error:#}")),
@@ -302,8 +331,13 @@ impl Running<'_> {
             state: &state,
             control,
             whole: auto.control,
-            device: &device_name(auto.spec.device.unwrap_or(auto.project.config.device)),
+            device: &device_name(target(auto)),
         };
         edit.run()
     }
+}
+
+/// The device as it was asked for.
+fn target(auto: &Auto) -> Target {
+    auto.spec.device.unwrap_or(auto.project.config.device)
 }

@@ -9,14 +9,23 @@ use std::time::Duration;
 /// How often a step in progress looks for a request, and for the end of the loop.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Runs a step with a control of its own. It ends with the loop, and where a person asks for the end of the turn. Returns what
-/// the step came to, and whether a person ended it.
+/// A step that has ended.
+pub(super) struct Step<T> {
+    /// What it came to.
+    pub came: T,
+    /// A person ended it.
+    pub is_ended: bool,
+    /// The time that the processes took which it started.
+    pub followed: Duration,
+}
+
+/// Runs a step with a control of its own. It ends with the loop, and where a person asks for the end of the turn.
 pub(super) fn endable<T>(
     files: &Files,
     turn: u64,
     whole: &Control,
     step: impl FnOnce(&Control) -> T,
-) -> Result<(T, bool)> {
+) -> Result<Step<T>> {
     let control = Control::new()?;
     let (done, is_done) = channel::<()>();
     Ok(std::thread::scope(|scope| {
@@ -34,6 +43,6 @@ pub(super) fn endable<T>(
         });
         let came = step(&control);
         drop(done);
-        (came, watch.join().unwrap_or(false))
+        Step { came, is_ended: watch.join().unwrap_or(false), followed: control.followed() }
     }))
 }

@@ -2,6 +2,7 @@
 
 use super::candidate::is_incumbent;
 use super::files::{Files, read_state};
+use super::lane_view::{self, LaneView};
 use super::requests::Request;
 use super::state::{Phase, State};
 use crate::disk::stamp::{Stamp, stamp};
@@ -53,6 +54,8 @@ pub struct LoopView {
     pub branch: Option<String>,
     /// How a command names this kernel, with a blank before it: `--kernel kernels/rmsnorm`. Empty where it need not.
     pub kernel_option: String,
+    /// The lanes of the kernel, by name.
+    pub lanes: Vec<LaneView>,
 }
 
 /// What is in the kernel's file.
@@ -139,18 +142,29 @@ impl LoopView {
                 "" => String::new(),
                 argument => format!(" --kernel{argument}"),
             },
+            lanes: LaneView::read_all(project),
             state,
         })
     }
 
-    /// Whether the command edits or its kernel is judged, so that the turn can be ended.
+    /// A loop works on the kernel now, here or in a lane.
+    pub fn any_runs(&self) -> bool {
+        self.running || self.lanes.iter().any(|lane| lane.running)
+    }
+
+    /// Whether the command edits or its kernel is judged, here or in a lane, so that the turn can be ended.
     pub fn is_in_turn(&self) -> bool {
         let phase = self.state.as_ref().map(|state| state.phase);
         self.running && matches!(phase, Some(Phase::Editing | Phase::Judging))
+            || self.lanes.iter().any(LaneView::is_in_turn)
     }
 
-    /// The loop waits, or will wait after this turn, until a person asks it to go on.
+    /// The loop waits, or will wait after this turn, until a person asks it to go on. Where only lanes run, all of them wait.
     pub fn is_pausing(&self) -> bool {
+        let mut lanes = self.lanes.iter().filter(|lane| lane.running).peekable();
+        if !self.running && lanes.peek().is_some() {
+            return lanes.all(LaneView::is_paused);
+        }
         let is_paused = self.state.as_ref().is_some_and(|state| state.phase == Phase::Paused);
         self.running
             && match self.asked {
@@ -162,16 +176,12 @@ impl LoopView {
 
     /// Seconds of the budget that are spent at `now`.
     pub fn seconds(&self, now: Timestamp) -> f64 {
-        let Some(state) = &self.state else { return 0.0 };
-        let since = now.duration_since(state.since).as_secs_f64().max(0.0);
-        state.counts.seconds + if self.running { since } else { 0.0 }
+        self.state.as_ref().map_or(0.0, |state| state.seconds(self.running, now))
     }
 
     /// Experiments an hour since the budget began. `None` before the first one.
     pub fn rate(&self, now: Timestamp) -> Option<f64> {
-        let experiments = self.state.as_ref()?.counts.experiments;
-        let hours = self.seconds(now) / 3600.0;
-        (experiments > 0 && hours > 0.0).then(|| experiments as f64 / hours)
+        self.state.as_ref()?.rate(self.running, now)
     }
 }
 
@@ -203,6 +213,8 @@ fn edit(
 pub struct LoopSnapshot {
     pub running: bool,
     files: Vec<Option<Stamp>>,
+    /// Of each lane whether its loop runs, and the stamp of its state.
+    lanes: Vec<(bool, Option<Stamp>)>,
 }
 
 impl LoopSnapshot {
@@ -210,13 +222,14 @@ impl LoopSnapshot {
     pub fn take(project: &Project) -> LoopSnapshot {
         let Ok(files) = Files::of(project) else { return LoopSnapshot::default() };
         let root = project.files();
+        let lanes = lane_view::stamps(project);
         let mut stamps: Vec<Option<Stamp>> = files.shown().iter().map(|path| stamp(&root, path)).collect();
         if stamps[0].is_none() {
-            // There was no loop yet.
-            return LoopSnapshot::default();
+            // There was no loop yet in this work tree.
+            return LoopSnapshot { lanes, ..LoopSnapshot::default() };
         }
         stamps.push(stamp(&Root::new(&files.user), &files.edited(project)));
-        LoopSnapshot { running: loop_claim::is_running(project), files: stamps }
+        LoopSnapshot { running: loop_claim::is_running(project), files: stamps, lanes }
     }
 
     /// There is a loop, or there was one.
@@ -251,6 +264,7 @@ mod tests {
             device: None,
             branch: None,
             kernel_option: String::new(),
+            lanes: Vec::new(),
         }
     }
 

@@ -52,7 +52,7 @@ impl Running<'_> {
             if !is_paused {
                 return Ok(None);
             }
-            if auto.control.wait(LOOK_EVERY) {
+            if self.own.without(|| auto.control.wait(LOOK_EVERY)) {
                 return Ok(Some(Ended::Stopped));
             }
         }
@@ -70,7 +70,7 @@ impl Running<'_> {
             if let Some(why) = self.spent() {
                 return Ok(Some(Ended::Done(why)));
             }
-            if auto.control.wait(LOOK_EVERY) {
+            if self.own.without(|| auto.control.wait(LOOK_EVERY)) {
                 return Ok(Some(Ended::Stopped));
             }
         }
@@ -85,6 +85,7 @@ impl Running<'_> {
         }
         self.enter(auto, Phase::BackingOff)?;
         let wait = auto.options.back_off.saturating_mul(1 << failures.saturating_sub(1).min(16));
-        Ok(auto.control.wait(wait.min(LONGEST_WAIT)).then_some(Ended::Stopped))
+        let is_ended = self.own.without(|| auto.control.wait(wait.min(LONGEST_WAIT)));
+        Ok(is_ended.then_some(Ended::Stopped))
     }
 }

@@ -36,6 +36,7 @@ pub use keep::keep;
 pub use pack_refs::{pack_many_refs, pack_refs};
 pub use policy::{Allowed, NotAllowed, Snapshot, allowed};
 pub use refusals::AFTER_A_REFUSAL;
+pub(crate) use restore::restore_commit;
 pub use restore::{Restored, restore};
 pub use resume::{resume, resume_decision};
 pub use rules::{change_rules, read_rules};

@@ -2,7 +2,7 @@
 
 use super::Project;
 use serde::Deserialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Most bytes of the loop's state.
 pub(crate) const STATE_LIMIT: u64 = 4 << 20;
@@ -23,9 +23,19 @@ pub(crate) fn folder(project: &Project) -> PathBuf {
     project.lab_dir.join("auto").join(project.kernel_key())
 }
 
+/// The folder of the loop's files of a lane of the project.
+pub(crate) fn folder_of_lane(project: &Project, lane: &str) -> PathBuf {
+    project.lab_dir.join("auto").join(project.kernel_key_in(Some(lane)))
+}
+
 /// Whether a loop works on the kernel now.
 pub(crate) fn is_running(project: &Project) -> bool {
-    project.files().is_locked(&folder(project).join("lock"))
+    is_running_in(project, &folder(project))
+}
+
+/// Whether the loop with this folder works.
+pub(crate) fn is_running_in(project: &Project, folder: &Path) -> bool {
+    project.files().is_locked(&folder.join("lock"))
 }
 
 /// Whether a running loop has put these bytes into the kernel's file, to judge them.

@@ -147,7 +147,12 @@ impl Project {
     /// A name for files that belong to this kernel in this work tree alone: 16 hexadecimal digits that depend on the kernel's
     /// path and the lane.
     pub fn kernel_key(&self) -> String {
-        let lane = self.lane.as_ref().map(|lane| format!("\0{lane}")).unwrap_or_default();
+        self.kernel_key_in(self.lane.as_deref())
+    }
+
+    /// [`Project::kernel_key`] of the same kernel in a lane.
+    pub(crate) fn kernel_key_in(&self, lane: Option<&str>) -> String {
+        let lane = lane.map(|lane| format!("\0{lane}")).unwrap_or_default();
         let mut key = blake3::hash(format!("{}{lane}", self.kernel_name).as_bytes()).to_hex().to_string();
         key.truncate(16);
         key

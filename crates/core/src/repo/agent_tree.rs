@@ -101,7 +101,7 @@ impl AgentTree {
         walk(path, Path::new(""), &mut |file, found| {
             before.insert(file.to_owned(), stamp(found));
         });
-        Ok(AgentTree { root, kernel, base, before, refs: refs_of(project) })
+        Ok(AgentTree { root, kernel, base, before, refs: refs::turns_folder(project) })
     }
 
     /// The work tree of a turn that did not end in the folder `path`, with the turn; `None` if there is none. Its files count as changed where
@@ -128,7 +128,10 @@ impl AgentTree {
             git2::TreeWalkResult::Ok
         })?;
         let (root, kernel) = (Root::new(path), project.kernel_name.clone());
-        Ok(Some((AgentTree { root, kernel, base: commit.id(), before, refs: refs_of(project) }, turn)))
+        Ok(Some((
+            AgentTree { root, kernel, base: commit.id(), before, refs: refs::turns_folder(project) },
+            turn,
+        )))
     }
 
     /// Notes that the turn of the work tree in the folder `path` has ended: [`AgentTree::find`] does not find it any more.
@@ -265,11 +268,6 @@ impl AgentTree {
         }
         Some(tip)
     }
-}
-
-/// The folder of refs of the project's loop.
-fn refs_of(project: &Project) -> String {
-    project.lane.as_ref().map_or_else(|| "auto".to_owned(), |lane| format!("auto/{lane}"))
 }
 
 /// Where commit and turn of a work tree are noted, beside it.

@@ -67,7 +67,9 @@ pub use notes::{Notes, incumbent_note, note};
 pub use obstacle::{Obstacle, Operation, obstacle};
 pub use present::Present;
 pub use program::{ByProgram, commit_by_program};
-pub use refs::{StoredCommit, name_commit, name_left, prepare_discarded, save, stored_kernel, undone_ref};
+pub use refs::{
+    StoredCommit, name_commit, name_left, name_turn, prepare_discarded, save, stored_kernel, undone_ref,
+};
 pub use renames::{head_commit_id, head_has_bytes, head_holds, is_moved, kernel_of_commit, renamed_to};
 pub use staging::stage;
 pub use switch::{Switched, switch_to_branch};

@@ -28,7 +28,7 @@ pub(super) fn has_folder(git: &Repository, folder: &str) -> bool {
 fn is_packed(packed: &File, folder: &[u8]) -> io::Result<bool> {
     let (mut low, mut high) = (0, packed.metadata()?.len());
     let mut block = vec![0; TWO_LINES];
-    let first = lines(packed, 0, &mut block)?.first().is_some_and(|line| is_sorted(line));
+    let first = lines(packed, 0, &mut block)?.next().is_some_and(is_sorted);
     if !first {
         let mut all = Vec::new();
         packed.take(PACKED_LIMIT).read_to_end(&mut all)?;
@@ -42,14 +42,14 @@ fn is_packed(packed: &File, folder: &[u8]) -> io::Result<bool> {
         let middle = low + (high - low) / 2;
         // Of a block within the file the first line may have lost its beginning.
         let from = lines(packed, middle, &mut block)?;
-        let named = from.iter().skip(usize::from(middle > 0)).find_map(|line| name(line));
+        let named = from.skip(usize::from(middle > 0)).find_map(name);
         match named {
             Some(name) if name < folder => low = middle + 1,
             _ => high = middle,
         }
     }
     let from = lines(packed, low, &mut block)?;
-    let mut names = from.iter().skip(usize::from(low > 0)).filter_map(|line| name(line));
+    let mut names = from.skip(usize::from(low > 0)).filter_map(name);
     Ok(names.find(|name| *name >= folder).is_some_and(|name| name.starts_with(folder)))
 }
 
@@ -58,10 +58,12 @@ fn is_sorted(header: &[u8]) -> bool {
     header.starts_with(b"# pack-refs with:") && header.split(|b| *b == b' ').any(|word| word == b"sorted")
 }
 
-/// The lines of a block of the file, the last one perhaps without its end.
-fn lines<'b>(packed: &File, from: u64, block: &'b mut [u8]) -> io::Result<Vec<&'b [u8]>> {
+/// The lines of a block of the file, the last one perhaps without its end. Most callers look at one or two of them: they are not cut
+/// before somebody asks.
+fn lines<'b>(packed: &File, from: u64, block: &'b mut [u8]) -> io::Result<impl Iterator<Item = &'b [u8]>> {
     let read = packed.read_at(block, from)?;
-    Ok(block[..read].split(|b| *b == b'\n').collect())
+    let block: &'b [u8] = &block[..read];
+    Ok(block.split(|b| *b == b'\n'))
 }
 
 /// The name of a ref in its line; `None` for the header, and for the id that a tag stands for.

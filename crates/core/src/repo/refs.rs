@@ -53,6 +53,23 @@ pub fn name_left(repo: &Repo, project: &Project, run: RunId, bytes: &[u8], messa
     name_commit(repo, &stored, "lab auto: left to a person")
 }
 
+/// Stores the kernel of a turn of `lab auto` that was ended before its decision, under `refs/lab/auto/TURN`. What else the
+/// command changed in that turn has that ref already; the kernel then gets the next free number.
+pub fn name_turn(repo: &Repo, project: &Project, turn: u64, bytes: &[u8]) -> Result<StoredCommit> {
+    let message = format!("lab auto: the kernel of turn {turn}, which a person ended");
+    let (commit, _) = commit_without_branch(repo, project, bytes, &message)?;
+    let reference = free_name(&repo.git, &turns_folder(project), RunId(turn), commit);
+    let stored = StoredCommit { id: commit.to_string(), reference };
+    name_commit(repo, &stored, "lab auto: a person ended the turn")?;
+    Ok(stored)
+}
+
+/// The folder below `refs/lab` for what the command of the project's loop changed. Lanes count their turns each for itself, at the
+/// same time.
+pub(super) fn turns_folder(project: &Project) -> String {
+    project.lane.as_ref().map_or_else(|| "auto".to_owned(), |lane| format!("auto/{lane}"))
+}
+
 /// The ref for a commit that HEAD is about to leave. A commit that is stored already keeps its ref.
 pub fn undone_ref(repo: &Repo, run: RunId, commit: &str) -> Result<String> {
     Ok(free_name(&repo.git, "undone", run, Oid::from_str(commit)?))

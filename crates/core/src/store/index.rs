@@ -9,6 +9,7 @@
 //! A summary from the copy on disk is parsed when somebody asks for it. Searches look at its [`Keys`] first.
 
 mod file;
+mod forget;
 mod in_notes;
 mod keys;
 mod known;

@@ -33,6 +33,9 @@ pub struct RunSummary {
     pub verdict: Option<VerdictSummary>,
     /// Device name as the harness gave it.
     pub device: Option<String>,
+    /// The device that was asked for; `None` in the records and in the index of an older lab.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
     pub decision: Option<Decision>,
     /// What the held-out check came to; `None` if the run was not checked, and in the index of an older lab.
     #[serde(default)]

@@ -73,7 +73,7 @@ impl<'a> Foot<'a> {
             is_frozen: model.panes.log.is_frozen(),
             paused: model.runs.paused,
             auto: model.decision.auto,
-            has_loop: model.loops.running,
+            has_loop: model.loops.any_runs(),
             pauses_loop: model.loops.view().is_some_and(LoopView::is_pausing),
             deciding: model.decision.in_progress,
             can_undo: model.allowed().undo.is_ok(),

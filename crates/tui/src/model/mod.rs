@@ -131,7 +131,7 @@ impl Model {
 
     /// The time of a loop in progress is shown.
     pub fn shows_loop_clock(&self) -> bool {
-        self.panes.view == View::Loop && self.loops.running
+        self.panes.view == View::Loop && self.loops.any_runs()
     }
 
     /// A run or a check is in progress, whose clock is shown.

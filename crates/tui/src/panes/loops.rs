@@ -1,8 +1,9 @@
-//! The panes of the view Loop: what the loop of `lab auto` does, the edit of its command, the newest verdicts, and the
+//! The panes of the view Loop: what the loop of `lab auto` and its lanes do, the edit of its command, the newest verdicts, and the
 //! command's output.
 
 pub mod command;
 pub mod edit;
+pub mod lanes;
 pub mod status;
 pub mod verdicts;
 
@@ -12,6 +13,7 @@ use crate::theme::Theme;
 use crate::views::Pane;
 use crate::widgets::{PaneSlot, ScrolledText};
 use lab_core::objective::Objective;
+use lab_core::text::figures::thousands;
 use ratatui::Frame;
 use ratatui::text::Line;
 
@@ -99,6 +101,23 @@ impl LoopPanes {
             Pane::Command => command::rows(data, self.command.text().columns(), theme),
             _ => status::rows(data, self.status.columns(), appearance),
         }
+    }
+}
+
+/// Experiments an hour.
+fn rate(hourly: f64) -> String {
+    if hourly < 9.95 { format!("{hourly:.1}") } else { thousands(hourly) }
+}
+
+/// A duration in its two largest units: `34 s`, `2 min 05 s`, `2 h 10 min`.
+fn time(seconds: f64) -> String {
+    let seconds = seconds.max(0.0) as u64;
+    match seconds {
+        ..60 => format!("{seconds} s"),
+        60..3600 if seconds.is_multiple_of(60) => format!("{} min", seconds / 60),
+        60..3600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
+        _ if (seconds / 60).is_multiple_of(60) => format!("{} h", seconds / 3600),
+        _ => format!("{} h {:02} min", seconds / 3600, seconds / 60 % 60),
     }
 }
 

@@ -23,6 +23,11 @@ impl LoopState {
         (self.read, self.taken) = (Some(read), now);
     }
 
+    /// A loop works on the kernel now, or on a lane of the kernel.
+    pub fn any_runs(&self) -> bool {
+        self.running || self.view().is_some_and(LoopView::any_runs)
+    }
+
     /// The last reading.
     pub fn view(&self) -> Option<&LoopView> {
         self.read.as_ref()?.as_ref().ok()

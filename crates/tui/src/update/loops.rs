@@ -55,7 +55,7 @@ impl Model {
 
     /// Why the loop cannot be asked for this.
     pub fn can_ask_loop(&self, action: Action) -> Result<(), String> {
-        let view = self.loops.view().filter(|_| self.loops.running).ok_or("no loop runs")?;
+        let view = self.loops.view().filter(|_| self.loops.any_runs()).ok_or("no loop runs")?;
         match action == Action::EndTurn && !view.is_in_turn() {
             true => Err("no turn is in progress".to_owned()),
             false => Ok(()),

@@ -21,8 +21,12 @@ __global__ void f(float* y, int n) {
 }
 "#;
 
+fn draw(seed: u64, turn: u64) -> Draw<'static> {
+    Draw { seed, lane: None, turn }
+}
+
 fn changed(seed: u64, turn: u64) -> Mutation {
-    mutate(KERNEL.as_bytes(), Language::Cuda, seed, turn, |_| false).expect("the kernel has numbers")
+    mutate(KERNEL.as_bytes(), Language::Cuda, draw(seed, turn), |_| false).expect("the kernel has numbers")
 }
 
 #[test]
@@ -51,23 +55,36 @@ fn every_kind_of_change_is_made_and_comments_and_strings_stay() {
 }
 
 #[test]
+fn each_lane_draws_its_own_changes_from_the_seed_and_the_same_ones_each_time() {
+    let of_lane = |lane| {
+        let changed =
+            |turn| mutate(KERNEL.as_bytes(), Language::Cuda, Draw { lane, ..draw(1, turn) }, |_| false);
+        (0..40).map(|turn| changed(turn).expect("a number").bytes).collect::<Vec<_>>()
+    };
+    assert_eq!(of_lane(Some("cuda:0")), of_lane(Some("cuda:0")));
+    assert_ne!(of_lane(Some("cuda:0")), of_lane(Some("cuda:1")));
+    assert_ne!(of_lane(Some("cuda:0")), of_lane(None));
+}
+
+#[test]
 fn what_was_tried_is_not_tried_again_while_there_is_something_else() {
     let kernel = b"int n = 8;\n";
     let mut tried = HashSet::new();
     for turn in 0..40 {
-        let next = mutate(kernel, Language::Cuda, 3, turn, |bytes| tried.contains(bytes)).expect("a number");
+        let next =
+            mutate(kernel, Language::Cuda, draw(3, turn), |bytes| tried.contains(bytes)).expect("a number");
         assert!(tried.insert(next.bytes), "{}", next.what);
     }
-    assert!(mutate(kernel, Language::Cuda, 3, 0, |_| true).is_some(), "better one again than none");
-    assert_eq!(mutate(b"// 8\n", Language::Cuda, 3, 0, |_| false), None);
-    assert_eq!(mutate(b"", Language::Cuda, 3, 0, |_| false), None);
+    assert!(mutate(kernel, Language::Cuda, draw(3, 0), |_| true).is_some(), "better one again than none");
+    assert_eq!(mutate(b"// 8\n", Language::Cuda, draw(3, 0), |_| false), None);
+    assert_eq!(mutate(b"", Language::Cuda, draw(3, 0), |_| false), None);
 }
 
 #[test]
 fn python_keeps_its_comments_and_strings() {
     let kernel = b"\"\"\"8 rows\"\"\"\nn = 16  # of 32\nname = '64'\n";
     for turn in 0..20 {
-        let mutation = mutate(kernel, Language::Python, 1, turn, |_| false).expect("a number");
+        let mutation = mutate(kernel, Language::Python, draw(1, turn), |_| false).expect("a number");
         let text = String::from_utf8(mutation.bytes).expect("text");
         assert!(
             text.starts_with("\"\"\"8 rows\"\"\"\nn = ") && text.ends_with("  # of 32\nname = '64'\n"),
@@ -109,7 +126,7 @@ proptest! {
         is_python: bool,
     ) {
         let language = if is_python { Language::Python } else { Language::Cuda };
-        if let Some(mutation) = mutate(source.as_bytes(), language, seed, 1, |_| false) {
+        if let Some(mutation) = mutate(source.as_bytes(), language, draw(seed, 1), |_| false) {
             prop_assert_ne!(
                 inputs::tokens_of(&mutation.bytes, language),
                 inputs::tokens_of(source.as_bytes(), language)
@@ -121,7 +138,7 @@ proptest! {
     #[test]
     fn bytes_that_are_no_text_are_no_trouble(source: Vec<u8>, seed: u64) {
         for language in [Language::Cuda, Language::Python] {
-            if let Some(mutation) = mutate(&source, language, seed, 1, |_| false) {
+            if let Some(mutation) = mutate(&source, language, draw(seed, 1), |_| false) {
                 prop_assert_ne!(mutation.bytes, source.clone());
             }
         }

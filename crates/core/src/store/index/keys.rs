@@ -40,6 +40,10 @@ pub enum Fact {
     HasHeldOut = 64,
     /// This user's lab wrote the record. As the summary's origin, it is believed for lists only.
     IsOwn = 128,
+    /// A decision that keeps.
+    IsKept = 256,
+    /// The keys tell whether [`Fact::IsKept`]. Those in the index of an older lab do not.
+    TellsKept = 512,
 }
 
 impl Keys {
@@ -55,6 +59,8 @@ impl Keys {
             (Fact::OwesRow, decision.is_some_and(|decision| decision.row.is_some() && !decision.row_written)),
             (Fact::HasHeldOut, summary.held_out.is_some()),
             (Fact::IsOwn, summary.origin == Origin::Own),
+            (Fact::IsKept, decision.is_some_and(|decision| decision.status == Status::Keep)),
+            (Fact::TellsKept, true),
         ];
         Keys {
             kernel: hash(&[&summary.kernel]),

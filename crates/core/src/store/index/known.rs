@@ -59,6 +59,11 @@ impl Known {
         Known { id, stamp, keys, place: None, summary: OnceCell::from(Some(Box::new(summary))) }
     }
 
+    /// Whether both are of the same record, read when its file was the same.
+    pub fn is_the_same(&self, other: &Known) -> bool {
+        self.stamp == other.stamp && self.keys == other.keys
+    }
+
     pub fn in_memory(&self) -> Option<&RunSummary> {
         self.summary.get()?.as_deref()
     }

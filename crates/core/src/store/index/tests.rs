@@ -101,3 +101,53 @@ fn a_run_in_progress_is_read_again() {
     assert_eq!(index.newest().next().and_then(RunSummary::outcome), Some(Outcome::NotJudged));
     assert!(index.find(|b| b.outcome() == Some(Outcome::NotJudged)).is_some());
 }
+
+#[test]
+fn summaries_that_are_on_disk_are_freed_and_read_again_when_somebody_asks() {
+    let temp = tempfile::tempdir().expect("a temporary folder");
+    let mut index = RunIndex::of(temp.path());
+    let store = index.store.clone();
+    let create = |count: usize| {
+        for _ in 0..count {
+            ended(&store, store.create().expect("a folder"), "a");
+        }
+    };
+    create(30);
+    index.refresh();
+    index.forget_summaries();
+    assert_eq!((index.in_memory(), index.unmerged.len()), (0, 0));
+    // One that changed since, and others that the file of all does not hold.
+    create(3);
+    ended(&store, RunId(31), "b");
+    ended(&store, RunId(30), "c");
+    index.refresh();
+    let unmerged = [30, 31, 32, 33].map(RunId);
+    assert!(index.unmerged.iter().copied().eq(unmerged), "{:?}", index.unmerged);
+    let all =
+        |index: &RunIndex| seen(index).into_iter().map(|(id, d)| (id, d.to_owned())).collect::<Vec<_>>();
+    let before = all(&index);
+    assert_eq!((index.in_memory(), before[3].clone()), (33, (30, "c".to_owned())));
+    index.forget_summaries();
+    assert!(index.unmerged.iter().copied().eq(unmerged), "they are in no file of all");
+    assert_eq!(index.in_memory(), 4);
+    assert_eq!(all(&index), before);
+    // Another lab wrote a file of all, in which a run is missing that this one knows.
+    let mut other = RunIndex::of(temp.path());
+    other.refresh();
+    other.known.remove(RunId(7));
+    file::store(store.files(), &index.paths.whole, None, other.seen, &other.open, other.known.iter())
+        .expect("written");
+    index.forget_summaries();
+    assert_eq!(all(&index), before);
+    create(10);
+    index.refresh();
+    assert_eq!(index.newest().count(), 43);
+    let mut again = RunIndex::of(temp.path());
+    again.refresh();
+    assert_eq!(all(&again), all(&index));
+    // Without a file nothing is freed.
+    fs::remove_file(&index.paths.whole).expect("removed");
+    let known = index.in_memory();
+    index.forget_summaries();
+    assert_eq!(index.in_memory(), known);
+}

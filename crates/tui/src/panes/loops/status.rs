@@ -10,7 +10,7 @@
 //!  last turn   turn 11: discarded run 41
 //! ```
 
-use super::Data;
+use super::{Data, lanes, rate, time};
 use crate::format;
 use crate::keymap::{Action, Keymap};
 use crate::state::ScreenSettings;
@@ -19,7 +19,6 @@ use crate::theme::Theme;
 use crate::widgets::text_pane::draw_text;
 use crate::widgets::{PaneSlot, ScrolledText};
 use lab_core::auto::{LoopView, OnDisk, Phase, Request, State, TurnOutcome};
-use lab_core::text::figures::thousands;
 use ratatui::Frame;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -36,8 +35,13 @@ pub fn draw(
     appearance: &ScreenSettings,
 ) -> ScrolledText {
     let theme = &appearance.theme;
-    let state = data.loops.view().and_then(|view| view.state.as_ref());
-    let note = state.map(|state| format!("turn {}", state.turn)).unwrap_or_default();
+    let view = data.loops.view();
+    let note = match view.map_or(0, |view| view.lanes.len()) {
+        0 => view.and_then(|view| view.state.as_ref()).map(|state| format!("turn {}", state.turn)),
+        1 => Some("1 lane".to_owned()),
+        count => Some(format!("{count} lanes")),
+    };
+    let note = note.unwrap_or_default();
     let inner = slot.draw_title(frame, &note, theme);
     draw_text(frame, slot, inner, rows(data, usize::from(inner.width), appearance), text, theme)
 }
@@ -52,15 +56,25 @@ struct Fact {
 /// All rows, wrapped to so many columns.
 pub fn rows(data: Data, columns: usize, appearance: &ScreenSettings) -> Vec<Line<'static>> {
     let theme = &appearance.theme;
+    let mut rows = Vec::new();
+    if let Some(view) = data.loops.view() {
+        let now = data.loops.time(data.now).unwrap_or(view.at);
+        rows = lanes::rows(&view.lanes, now, data.objective, columns, theme);
+    }
+    if !rows.is_empty() {
+        rows.push(Line::default());
+    }
     let facts = match &data.loops.read {
         None => vec![fact("", "the loop's files are read …".to_owned(), theme.quiet())],
         Some(Err(why)) => vec![fact("", printable(why).into_owned(), theme.bad())],
         Some(Ok(view)) => match &view.state {
-            None => what_a_loop_is(data, view, theme),
+            None if view.lanes.is_empty() => what_a_loop_is(data, view, theme),
+            None => of_lanes(data, view, theme),
             Some(state) => of_loop(data, view, state, theme, &appearance.keymap),
         },
     };
-    facts.into_iter().flat_map(|fact| laid_out(fact, columns, theme)).collect()
+    rows.extend(facts.into_iter().flat_map(|fact| laid_out(fact, columns, theme)));
+    rows
 }
 
 fn fact(name: &'static str, text: String, style: Style) -> Fact {
@@ -99,6 +113,17 @@ fn what_a_loop_is(data: Data, view: &LoopView, theme: &Theme) -> Vec<Fact> {
              screen is closed.",
         ),
     ]
+}
+
+/// For a kernel on which only lanes have worked.
+fn of_lanes(data: Data, view: &LoopView, theme: &Theme) -> Vec<Fact> {
+    let argument = view.kernel_option.trim_start_matches(" --kernel");
+    let text = format!(
+        "The lanes work in .lab/lanes, each on its branch: `lab .lab/lanes/NAME/{}` shows the edit of one. Your branch and your kernel stay \
+         as they are. `lab auto status{argument}` says more.",
+        data.kernel
+    );
+    vec![fact("", printable(&text).into_owned(), theme.quiet())]
 }
 
 fn of_loop(data: Data, view: &LoopView, state: &State, theme: &Theme, keymap: &Keymap) -> Vec<Fact> {
@@ -198,10 +223,7 @@ fn by_hand(data: Data, view: &LoopView, state: &State, theme: &Theme, keymap: &K
 
 fn experiments(view: &LoopView, state: &State, now: jiff::Timestamp) -> String {
     let counts = &state.counts;
-    let rate = view.rate(now).map(|rate| match rate < 9.95 {
-        true => format!(", {rate:.1} an hour"),
-        false => format!(", {} an hour", thousands(rate)),
-    });
+    let rate = view.rate(now).map(|hourly| format!(", {} an hour", rate(hourly)));
     let rate = rate.unwrap_or_default();
     let decided = [
         (counts.kept, "kept"),
@@ -265,17 +287,5 @@ fn outcome_style(outcome: TurnOutcome, theme: &Theme) -> Style {
         TurnOutcome::Crash | TurnOutcome::Failed => theme.bad(),
         TurnOutcome::Left => theme.warn(),
         TurnOutcome::Discarded | TurnOutcome::Known | TurnOutcome::Nothing => theme.text(),
-    }
-}
-
-/// A duration in its two largest units: `34 s`, `2 min 05 s`, `2 h 10 min`.
-fn time(seconds: f64) -> String {
-    let seconds = seconds.max(0.0) as u64;
-    match seconds {
-        ..60 => format!("{seconds} s"),
-        60..3600 if seconds.is_multiple_of(60) => format!("{} min", seconds / 60),
-        60..3600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
-        _ if (seconds / 60).is_multiple_of(60) => format!("{} h", seconds / 3600),
-        _ => format!("{} h {:02} min", seconds / 3600, seconds / 60 % 60),
     }
 }

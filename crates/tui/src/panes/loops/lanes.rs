@@ -1,0 +1,134 @@
+//! The lanes in the pane Loop: what each lane does, what its turns came to, experiments an hour, and the best kept experiment. In a
+//! wide pane that is one row for a lane, in a narrow one two or three.
+//!
+//! ```text
+//! lane     turn  does            runs  an hour  kept  disc. crash  left  best so far
+//! cuda:0     12  edits 34 s        40       18     3     30     2     5  165,210 sps, run 15: two fewer loads
+//! cuda:1      9  judges 2 s        31       14     0     31     0     0  none kept yet
+//! ```
+
+use super::{rate, time};
+use crate::format;
+use crate::text::{fit, pad, pad_left, printable, width, wrap};
+use crate::theme::Theme;
+use jiff::Timestamp;
+use lab_core::auto::{Best, LaneView, Phase};
+use lab_core::objective::Objective;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+/// Columns of what stands in every pane, each with its name. The lane comes before them.
+const COLUMNS: [(&str, usize); 4] = [("turn", 6), ("does", 15), ("runs", 7), ("an hour", 9)];
+
+/// Columns of the verdicts in a wide pane. The best experiment stands behind them.
+const VERDICTS: [(&str, usize); 4] = [("kept", 6), ("disc.", 7), ("crash", 6), ("left", 6)];
+
+/// From so many columns on a pane is wide.
+const WIDE: usize = 96;
+
+/// The header and the rows of each lane; nothing where there are no lanes.
+pub fn rows(
+    lanes: &[LaneView],
+    now: Timestamp,
+    objective: &Objective,
+    columns: usize,
+    theme: &Theme,
+) -> Vec<Line<'static>> {
+    if lanes.is_empty() {
+        return Vec::new();
+    }
+    let names = lanes.iter().map(|lane| width(&printable(&lane.device))).max().unwrap_or(0).max(4);
+    let mut header = pad("lane", names);
+    for (name, columns) in COLUMNS {
+        header +=
+            &if name == "does" { format!("  {}", pad(name, columns - 2)) } else { pad_left(name, columns) };
+    }
+    if columns >= WIDE {
+        header.extend(VERDICTS.map(|(name, columns)| pad_left(name, columns)));
+        header += "  best so far";
+    }
+    let header = Line::styled(fit(&header, columns).into_owned(), theme.quiet());
+    let of_lane = |lane: &LaneView| of_lane(lane, names, now, objective, columns, theme);
+    std::iter::once(header).chain(lanes.iter().flat_map(of_lane)).collect()
+}
+
+fn of_lane(
+    lane: &LaneView,
+    names: usize,
+    now: Timestamp,
+    objective: &Objective,
+    columns: usize,
+    theme: &Theme,
+) -> Vec<Line<'static>> {
+    let name = pad(&printable(&lane.device), names);
+    let (does, style) = does(lane, now, theme);
+    let Some(state) = lane.known() else {
+        let text = format!("  {}", fit(&does, columns.saturating_sub(names + 2)));
+        return vec![Line::from(vec![Span::raw(name), Span::styled(text, style)])];
+    };
+    let counts = &state.counts;
+    let [turn, doing, runs, hourly] = COLUMNS.map(|(_, columns)| columns);
+    let mut figures = pad_left(&counts.experiments.to_string(), runs);
+    figures += &pad_left(&lane.rate(now).map(rate).unwrap_or_default(), hourly);
+    let verdicts = [counts.kept, counts.discarded, counts.crashed, counts.left];
+    let best = best(state.best.as_ref(), objective);
+    let mut below = Vec::new();
+    if columns >= WIDE {
+        let verdicts = verdicts.iter().zip(VERDICTS);
+        figures.extend(verdicts.map(|(count, (_, columns))| pad_left(&count.to_string(), columns)));
+        let used = names + turn + doing + width(&figures) + 2;
+        figures += &format!("  {}", fit(&best, columns.saturating_sub(used)));
+    } else {
+        let [kept, discarded, crashed, left] = verdicts;
+        let text =
+            format!("{kept} kept, {discarded} discarded, {crashed} crashed, {left} left · best: {best}");
+        below = wrap(&text, columns.saturating_sub(2));
+    }
+    let first = Line::from(vec![
+        Span::raw(name),
+        Span::raw(pad_left(&state.turn.to_string(), turn)),
+        Span::styled(format!("  {}", pad(&fit(&does, doing - 2), doing - 2)), style),
+        Span::raw(figures),
+    ]);
+    let below = below.into_iter().map(|row| Line::raw(format!("  {row}")));
+    std::iter::once(first).chain(below).collect()
+}
+
+/// What a lane does, and for how long.
+fn does(lane: &LaneView, now: Timestamp, theme: &Theme) -> (String, Style) {
+    let state = match &lane.state {
+        Err(why) => return (printable(why).into_owned(), theme.bad()),
+        Ok(None) => return ("has not begun".to_owned(), theme.quiet()),
+        Ok(Some(state)) => state,
+    };
+    if !lane.running {
+        return match state.ended {
+            Some(_) => ("ended".to_owned(), theme.quiet()),
+            None => ("killed".to_owned(), theme.bad()),
+        };
+    }
+    let (word, style) = match state.phase {
+        Phase::Starting => ("between", theme.accent()),
+        Phase::Editing => ("edits", theme.accent()),
+        Phase::Judging => ("judges", theme.accent()),
+        Phase::WaitingForPerson => ("waits for you", theme.warn()),
+        Phase::BackingOff => ("waits", theme.warn()),
+        Phase::Paused => ("paused", theme.warn()),
+        Phase::Ended => ("ends", theme.quiet()),
+    };
+    let since = now.duration_since(state.since).as_secs_f64();
+    let is_long = state.phase == Phase::WaitingForPerson;
+    (if is_long { word.to_owned() } else { format!("{word} {}", time(since)) }, style)
+}
+
+/// The best kept experiment.
+fn best(best: Option<&Best>, objective: &Objective) -> String {
+    let Some(best) = best else { return "none kept yet".to_owned() };
+    let unit =
+        if best.objective == objective.to_string() { format::unit(objective) } else { &best.objective };
+    let description = match best.description.as_str() {
+        "" => String::new(),
+        text => format!(": {}", printable(text)),
+    };
+    format!("{} {}, run {}{description}", format::count(best.value), printable(unit), best.run)
+}
