@@ -53,7 +53,7 @@ pub mod file {
 /// How long ncu may take for a launch with all its replays, unless the options say another time.
 pub const LIMIT: Duration = Duration::from_secs(300);
 
-/// How long ncu may take for the tiny kernel. On an H200 it takes 2 to 4 s, the start of ncu included.
+/// How long ncu may take for the tiny kernel. On an H200 a whole quick profile takes less than 5 s.
 pub const PROOF_LIMIT: Duration = Duration::from_secs(30);
 
 /// What this machine has for `lab profile`: ncu, and whether counters may be read. `named` is the ncu of LAB_NCU, which is used on every
