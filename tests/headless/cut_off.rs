@@ -56,7 +56,7 @@ fn state(lab: &Lab) -> String {
         })
         .collect();
     let noted = lab.sh("git notes --ref=lab list | wc -l").out;
-    let files = lab.sh("find . .git -maxdepth 1 | grep -v unfinished | sort; find .lab -type f | sort; find .git -name '*.lock' -o -name 'tmp_*' -o -name '.lab-*'").out;
+    let files = lab.sh("find . .git -maxdepth 1 | grep -v unfinished | sort; find .lab -type f | sed -E s/[0-9a-f]{40}/COMMIT/ | sort; find .git -name '*.lock' -o -name 'tmp_*' -o -name '.lab-*'").out;
     [
         lab.git("log --format=%s"),
         lab.git("status --porcelain"),

@@ -70,6 +70,11 @@ impl Judging<'_> {
                 if !self.put(&repo, &bytes, candidate.told.turn)? {
                     return Ok(Came::Person);
                 }
+                // That may have waited for somebody else's decision, and a short run may end before the request is seen.
+                if self.files.ends_turn(candidate.told.turn) {
+                    self.control.end();
+                    return Ok(Came::Stopped);
+                }
                 if let Some(known) = self.judged_before(index) {
                     told.run = Some(known.record.start.id);
                     return Ok(Came::Ended(told.ended(TurnOutcome::Known, in_words(&known))));

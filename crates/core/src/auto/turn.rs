@@ -39,7 +39,8 @@ pub(super) fn endable<T>(
                     return is_asked;
                 }
             }
-            false
+            // The step may have seen the request itself.
+            control_of_step.is_ended() && files.ends_turn(turn)
         });
         let came = step(&control);
         drop(done);
