@@ -44,6 +44,8 @@ fn main() -> Result<()> {
         bench.run("git", &["config", key, value], Path::new("repo"))?;
     }
     bench.lab(&["trust"])?;
+    // A real history was not written a moment ago: the disk must not be busy with it.
+    bench.run("sync", &[], Path::new("."))?;
     // The first run reads what later ones find in the page cache.
     bench.turn(0, "keep")?;
     let (mut run, mut keep, mut discard, mut keep_turn, mut discard_turn) =
