@@ -28,7 +28,8 @@ pub struct CallParameter {
     pub value: Option<Vec<u8>>,
 }
 
-/// Most calls of one request: the message stays far below the parent's limit.
+/// Most calls of one request. The parent refuses a message of more than 64 KiB, as many calls with very many parameters make: then
+/// nothing is compiled ahead.
 const MOST_CALLS: usize = 64;
 
 /// What a source names if executing it takes long or needs a device: in several processes it would take longer.
