@@ -1,6 +1,6 @@
 //! The files of the loop: `.lab/auto/` in the work tree, and a folder of the user's for the command's work tree.
 
-use super::state::State;
+use super::state::{Phase, State};
 use crate::disk::space;
 use crate::project::loop_claim::{self, STATE_LIMIT, folder};
 use crate::project::{Project, trust};
@@ -70,12 +70,18 @@ impl Files {
         Ok(lock)
     }
 
-    /// Replaces the state in one step; it is on disk before this returns.
+    /// Replaces the state in one step. With a kernel that is to be judged it is on disk before this returns. Without one, the records say
+    /// all that the next loop must know, and nobody waits for the disk.
     pub fn write_state(&self, state: &State) -> Result<()> {
         let path = self.folder.join("state.json");
         let bytes = serde_json::to_vec_pretty(state)?;
-        let written =
-            self.root.replace(&path, &bytes).with_context(|| format!("cannot write {}", path.display()));
+        let written = match (&state.candidate, state.phase) {
+            (None, Phase::Starting | Phase::Editing) => {
+                self.root.replace_with(&path, |out| out.write_all(&bytes))
+            }
+            _ => self.root.replace(&path, &bytes),
+        };
+        let written = written.with_context(|| format!("cannot write {}", path.display()));
         written.map_err(|error| space::explain(error, "the loop ended"))
     }
 

@@ -341,7 +341,7 @@ fn create_files(
         token_fingerprint: Some(inputs.token_fingerprint()),
         ..Record::begun(start, inputs.files(), command)
     };
-    store.write(&record)?;
+    store.write_begun(&record)?;
     Ok((log, record))
 }
 

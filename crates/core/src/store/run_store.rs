@@ -201,6 +201,15 @@ impl RunStore {
         self.write_in(&self.folder(record.start.id), record)
     }
 
+    /// Writes the record of a run that begins, and does not wait for the disk: if the machine loses power, the run has no verdict, and
+    /// nobody was told one.
+    pub fn write_begun(&self, record: &Record) -> Result<()> {
+        let path = self.folder(record.start.id).join(RECORD);
+        let text = text_of(record)?;
+        let written = self.files.replace_with(&path, |out| out.write_all(&text));
+        written.with_context(|| format!("cannot write {}", path.display()))
+    }
+
     /// The same, in a folder that [`RunStore::set_aside`] returned.
     pub fn write_in(&self, folder: &Path, record: &Record) -> Result<()> {
         let path = folder.join(RECORD);
