@@ -85,7 +85,8 @@
 //! - `TOOL_findings: 0 limit=0`: a gate for each tool.
 //! - `check: TOOL, … clean` or `TOOL, … found something`.
 //!
-//! Compiler messages and findings of `lab check` are log text in the compilers' form; see [`Diagnostic`].
+//! Compiler messages and findings of `lab check` are log text in the compilers' form; see [`Diagnostic`]. The text of `stopped:` may have
+//! this form too.
 
 mod diagnostic;
 pub mod histogram;
@@ -162,15 +163,14 @@ impl Report {
     /// Reads one line, without its newline. Returns whether it was a result line.
     pub fn push_line(&mut self, line: &str) -> bool {
         let Some(ResultLine { key, value }) = parse(line) else {
-            if let Some(found) = diagnostic::parse(line) {
-                // A compiler that builds a file several times says the same each time.
-                if !self.diagnostics.iter().rev().take(LIKE).any(|known| *known == found) {
-                    self.diagnostics.push(found);
-                }
-            }
+            self.note_diagnostic(line);
             return false;
         };
         match key {
+            "stopped" => {
+                self.note_diagnostic(value);
+                self.set(key, value);
+            }
             "caveat" if self.caveats.len() >= CAVEATS || self.caveats.iter().any(|c| c == value) => {}
             "caveat" => self.caveats.push(value.to_owned()),
             "workload" => self.workloads.push(value.to_owned()),
@@ -186,6 +186,15 @@ impl Report {
             self.reached = self.stage().filter(|stage| *stage != Stage::Done).or(self.reached);
         }
         true
+    }
+
+    /// Keeps a compiler's message. A compiler that builds a file several times says the same each time.
+    fn note_diagnostic(&mut self, text: &str) {
+        if let Some(found) = diagnostic::parse(text)
+            && !self.diagnostics.iter().rev().take(LIKE).any(|known| *known == found)
+        {
+            self.diagnostics.push(found);
+        }
     }
 
     /// Gives a key its value.
@@ -373,7 +382,7 @@ impl Report {
         self.workloads.iter().map(|line| words(line)).collect()
     }
 
-    /// The compiler messages in the log text, in order.
+    /// The compiler messages in the log text, and of `stopped:`, in order.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
