@@ -208,6 +208,7 @@ impl Dtype {
     }
 
     /// Appends the cell that is nearest to `value`, in little endian.
+    #[inline]
     pub fn encode(self, value: f64, to: &mut Vec<u8>) {
         match self {
             Dtype::F32 => to.extend((value as f32).to_le_bytes()),
@@ -220,6 +221,22 @@ impl Dtype {
             Dtype::U8 => to.push(value as u8),
             Dtype::I64 => to.extend((value as i64).to_le_bytes()),
             Dtype::Bool => to.push((value != 0.0).into()),
+        }
+    }
+
+    /// Fills cells with the ones that are nearest to these values. For whole tensors: the type is looked at once.
+    pub fn encode_each(self, cells: &mut [u8], mut values: impl FnMut() -> f64) {
+        match self {
+            Dtype::F32 => each_cell(cells, || (values() as f32).to_le_bytes()),
+            Dtype::F16 => each_cell(cells, || f16::from_f64(values()).to_le_bytes()),
+            Dtype::Bf16 => each_cell(cells, || bf16::from_f64(values()).to_le_bytes()),
+            Dtype::I32 => each_cell(cells, || (values() as i32).to_le_bytes()),
+            Dtype::F8e4m3 => each_cell(cells, || [Float8::E4m3.encode(values())]),
+            Dtype::F8e5m2 => each_cell(cells, || [Float8::E5m2.encode(values())]),
+            Dtype::I8 => each_cell(cells, || (values() as i8).to_le_bytes()),
+            Dtype::U8 => each_cell(cells, || [values() as u8]),
+            Dtype::I64 => each_cell(cells, || (values() as i64).to_le_bytes()),
+            Dtype::Bool => each_cell(cells, || [(values() != 0.0).into()]),
         }
     }
 
@@ -252,9 +269,15 @@ impl Dtype {
     }
 
     /// Returns whether a cell still holds this pattern.
+    #[inline]
     pub fn holds(self, cell: &[u8], pattern: u32) -> bool {
-        let pattern = pattern.to_le_bytes();
-        cell.chunks(pattern.len()).all(|part| pattern.starts_with(part))
+        // As numbers: this is asked of every wrong cell.
+        match *cell {
+            [a] => a == pattern as u8,
+            [a, b] => u16::from_le_bytes([a, b]) == pattern as u16,
+            [a, b, c, d] => u32::from_le_bytes([a, b, c, d]) == pattern,
+            _ => cell.as_chunks().0.iter().all(|half| u32::from_le_bytes(*half) == pattern),
+        }
     }
 
     /// Returns whether a cell still holds one of the patterns that outputs are filled with before a launch.
@@ -276,6 +299,10 @@ impl Dtype {
             size => cells.chunks_exact(size).position(|cell| self.is_poison(cell)),
         }
     }
+}
+
+fn each_cell<const SIZE: usize>(cells: &mut [u8], mut cell: impl FnMut() -> [u8; SIZE]) {
+    cells.as_chunks_mut().0.iter_mut().for_each(|to| *to = cell());
 }
 
 impl fmt::Display for Dtype {

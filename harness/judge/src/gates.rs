@@ -219,6 +219,9 @@ pub fn compare(
     })
 }
 
+/// Cells that are compared as bytes first: most of what is right is equal.
+const BLOCK: usize = 64;
+
 fn compare_stretch(
     dtype: Dtype,
     got: &[u8],
@@ -228,14 +231,53 @@ fn compare_stretch(
     start: usize,
 ) -> TensorComparison {
     let size = dtype.size();
-    let mut sum = TensorComparison { cells: got.len() / size, ..TensorComparison::default() };
-    let mut exponents = [0; EXPONENTS];
-    for (i, (g, w)) in got.chunks_exact(size).zip(want.chunks_exact(size)).enumerate() {
-        if g == w {
-            continue;
+    let mut sum = Comparing { tolerance, exponents: [0; EXPONENTS], sum: TensorComparison::default() };
+    let blocks = got.chunks(BLOCK * size).zip(want.chunks(BLOCK * size));
+    for (number, (got, want)) in blocks.enumerate().filter(|(_, (got, want))| got != want) {
+        let at = number * BLOCK;
+        let unwritten = unwritten.part(at * size..at * size + got.len());
+        // With the size of a cell known when this is compiled, a cell is one number and not a list of bytes.
+        match size {
+            1 => sum.add_block::<1>(dtype, got, want, unwritten, start + at),
+            2 => sum.add_block::<2>(dtype, got, want, unwritten, start + at),
+            4 => sum.add_block::<4>(dtype, got, want, unwritten, start + at),
+            _ => sum.add_block::<8>(dtype, got, want, unwritten, start + at),
         }
-        let cell = CellMismatch { index: start + i, got: dtype.value(g), want: dtype.value(w) };
-        let is_unwritten = unwritten.is_unwritten(dtype, g, i * size);
+    }
+    let Comparing { exponents, mut sum, .. } = sum;
+    sum.cells = got.len() / size;
+    sum.counts = Histogram::of_exponents(&exponents);
+    // Equal cells were skipped above. Some of the counted ones are equal too, as 0 and −0.
+    sum.counts.exact += sum.cells as u64 - sum.counts.count();
+    sum
+}
+
+/// A comparison that is not complete.
+struct Comparing<'a> {
+    tolerance: &'a Tolerance,
+    exponents: [u64; EXPONENTS],
+    sum: TensorComparison,
+}
+
+impl Comparing<'_> {
+    /// Adds some cells of `SIZE` bytes, the first of which has this flat index.
+    fn add_block<const SIZE: usize>(
+        &mut self,
+        dtype: Dtype,
+        got: &[u8],
+        want: &[u8],
+        unwritten: Unwritten,
+        first: usize,
+    ) {
+        let (got, want) = (got.as_chunks::<SIZE>().0, want.as_chunks::<SIZE>().0);
+        for (i, (g, w)) in got.iter().zip(want).enumerate().filter(|(_, (g, w))| g != w) {
+            let cell = CellMismatch { index: first + i, got: dtype.value(g), want: dtype.value(w) };
+            self.add_cell(cell, unwritten.is_unwritten(dtype, g, i * SIZE));
+        }
+    }
+
+    fn add_cell(&mut self, cell: CellMismatch, is_unwritten: bool) {
+        let Comparing { tolerance, exponents, sum } = self;
         let error = if is_unwritten { f64::INFINITY } else { tolerance.error(cell.got, cell.want) };
         exponents[exponent_of(error)] += 1;
         if error > sum.error {
@@ -244,19 +286,15 @@ fn compare_stretch(
         if is_unwritten {
             sum.unwritten += 1;
             sum.first_unwritten.get_or_insert(cell);
+        } else if error <= 1.0 {
+            return;
         } else if !cell.got.as_f64().is_finite() && cell.want.as_f64().is_finite() {
             sum.not_finite += 1;
             sum.first_not_finite.get_or_insert(cell);
-        } else if error <= 1.0 {
-            continue;
         }
         sum.mismatched += 1;
         sum.first_mismatch.get_or_insert(cell);
     }
-    sum.counts = Histogram::of_exponents(&exponents);
-    // Equal cells were skipped above. Some of the counted ones are equal too, as 0 and −0.
-    sum.counts.exact += sum.cells as u64 - sum.counts.count();
-    sum
 }
 
 #[cfg(test)]

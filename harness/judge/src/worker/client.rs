@@ -78,6 +78,11 @@ impl Worker {
         self.link.deadline = limit.map(|limit| (Instant::now() + limit, limit));
     }
 
+    /// Gives each launch from now on so long, if that is less than the time limit. `None` takes the limit back.
+    pub fn limit_launches(&mut self, limit: Option<Duration>) {
+        self.link.launch_limit = limit;
+    }
+
     /// The device.
     pub fn info(&self) -> &DeviceInfo {
         &self.info

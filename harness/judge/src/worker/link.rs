@@ -31,6 +31,8 @@ pub struct Link {
     pub connection: Connection,
     /// The limit for a launch.
     pub time_limit: Duration,
+    /// A lower one for the launches that are made now.
+    pub launch_limit: Option<Duration>,
     /// When the worker must have answered everything, if there is such a time, and how long it had.
     pub deadline: Option<(Instant, Duration)>,
     /// A tool in the worker may have threads and processes of its own.
@@ -79,7 +81,10 @@ impl Link {
     fn limit(&self, operation: Operation) -> Duration {
         let left = self.deadline.map(|(deadline, _)| deadline.saturating_duration_since(Instant::now()));
         let limit = match (operation, &self.python) {
-            (Operation::Launch | Operation::Statement(_), _) => self.time_limit,
+            (Operation::Launch, _) => {
+                self.launch_limit.map_or(self.time_limit, |limit| limit.min(self.time_limit))
+            }
+            (Operation::Statement(_), _) => self.time_limit,
             (Operation::Open | Operation::Load, Some(python)) => python.load_limit,
             (Operation::Open | Operation::Load | Operation::Own, _) => OWN_WORK,
         };

@@ -135,6 +135,7 @@ impl Worker {
         let mut link = Link {
             connection,
             time_limit,
+            launch_limit: None,
             deadline: None,
             under_tool,
             tasks: None,
@@ -158,6 +159,7 @@ impl Worker {
         let mut link = Link {
             connection,
             time_limit,
+            launch_limit: None,
             deadline: None,
             under_tool: false,
             tasks: None,

@@ -348,7 +348,14 @@ fn a_kernel_that_faults_or_hangs_is_a_crash() {
         let _ = gave_up.lock().unwrap().recv();
         Ok(())
     });
-    let error = launch(&mut worker_with(PLAIN, hang), vec![]).unwrap_err();
+    let open = move || -> Result<Box<dyn Driver>, DeviceError> {
+        let kernels = vec![("k", hang), ("lab_launch_k", statement(PLAIN))];
+        Ok(Box::new(Fake { kernels, ..Fake::default() }))
+    };
+    // The limit of these launches counts, and not the one of all.
+    let mut hanging = Worker::on_a_thread(open, Duration::from_secs(60)).unwrap();
+    hanging.limit_launches(Some(Duration::from_millis(200)));
+    let error = launch(&mut hanging, vec![]).unwrap_err();
     drop(give_up);
     assert!(matches!(error, Stop::Crash(_)));
     assert_eq!(error.to_string(), "the kernel did not end within 0.2 s: it hangs, or is far too slow");

@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
+use std::time::Duration;
 
 /// Sets of inputs, and what is expected of each.
 pub struct CaseData {
@@ -22,6 +23,21 @@ pub struct CaseData {
     pub after_steps: Vec<Outputs>,
     /// For each set, what is planted in it.
     pub planted: Vec<Vec<Placed>>,
+    /// The longest launch of the reference, in seconds. `None` if what is expected was computed by an earlier run.
+    pub reference_seconds: Option<f64>,
+}
+
+impl CaseData {
+    /// How long a kernel may take for a launch: a thousand times as long as the reference, and at least a time in which no launch of
+    /// a device ends that is only busy. A kernel that hangs is so known in seconds, where `time_limit_s` is a minute.
+    pub fn launch_limit(&self, is_emulated: bool) -> Option<Duration> {
+        const LEAST: f64 = 3.0;
+        const LEAST_EMULATED: f64 = 10.0;
+        const TIMES: f64 = 1000.0;
+        let least = if is_emulated { LEAST_EMULATED } else { LEAST };
+        let tenths = (10.0 * (least + TIMES * self.reference_seconds?)).round();
+        Duration::try_from_secs_f64(tenths / 10.0).ok()
+    }
 }
 
 /// Sets of a case.
@@ -219,8 +235,11 @@ fn with_expected(
     let Some(reference) = reference else {
         return Err(Stop::Lab("the tensor problem was not prepared before its launches".into()));
     };
-    let mut data = CaseData { sets, expected: Vec::new(), after_steps: Vec::new(), planted };
-    for Expected { outputs, after_steps } in reference.expect(spec, index, &data.sets)? {
+    let expected = reference.expect(spec, index, &sets)?;
+    let reference_seconds = expected.iter().map(|of_set| of_set.seconds).max_by(f64::total_cmp);
+    let mut data =
+        CaseData { sets, expected: Vec::new(), after_steps: Vec::new(), planted, reference_seconds };
+    for Expected { outputs, after_steps, .. } in expected {
         data.expected.push(outputs);
         data.after_steps.extend(after_steps);
     }
@@ -285,3 +304,28 @@ const WINDOW_CELLS: usize = 16 << 20;
 
 /// Launches of 2 µs then fill a window of more than 30 µs.
 const MOST_SETS: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_launch_may_take_seconds_and_a_thousand_times_as_long_as_the_reference() {
+        let limit = |reference_seconds, emulated| {
+            let none = || Vec::new();
+            let data = CaseData {
+                sets: none(),
+                expected: none(),
+                after_steps: none(),
+                planted: Vec::new(),
+                reference_seconds,
+            };
+            data.launch_limit(emulated).map(|limit| limit.as_secs_f64())
+        };
+        assert_eq!(limit(Some(10e-6), false), Some(3.0));
+        assert_eq!(limit(Some(0.02), false), Some(23.0));
+        assert_eq!(limit(Some(0.02), true), Some(30.0));
+        assert_eq!(limit(None, false), None, "then the limit of all launches counts");
+        assert_eq!(limit(Some(f64::NAN), false), None);
+    }
+}

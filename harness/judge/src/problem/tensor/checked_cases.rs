@@ -76,12 +76,12 @@ impl TensorProblem {
             if let Some(at) = at {
                 let accepted = Some((at, &self.accepted));
                 check.run(&resident.launchers[at], &timed[at].1, accepted, ORDERS, cx, worker)?;
-                if let Some(renewed) = renewed.filter(|_| !check.tally.breached()) {
+                if let Some(renewed) = renewed.filter(|_| !check.tally.has_seen_enough()) {
                     check.run_renewed(&resident.launchers[at], &renewed, &timed[at].1.sets, cx, worker)?;
                 }
             }
             for (drawn, least) in untimed.iter().map(|drawn| (drawn, ORDERS)).chain([(&planted, 0)]) {
-                if drawn.sets.is_empty() || check.tally.breached() {
+                if drawn.sets.is_empty() || check.tally.has_seen_enough() {
                     continue;
                 }
                 let launcher = CaseLauncher::set_up_shared(&self.spec, index, worker, &drawn.sets)?;

@@ -120,44 +120,49 @@ impl InputValues {
     /// Fills some cells; a row for values that make sense in rows only.
     fn fill_stretch(&self, dtype: Dtype, stretch: &mut [u8], rng: &mut ChaCha8Rng) {
         let cells = stretch.len() / dtype.size();
-        let mut cell = Vec::with_capacity(8);
-        let mut each = |draw: &mut dyn FnMut() -> CellValue| {
-            for to in stretch.chunks_exact_mut(dtype.size()) {
-                cell.clear();
-                match draw() {
-                    CellValue::Float(value) => dtype.encode(value, &mut cell),
-                    CellValue::Integer(value) => dtype.encode_integer(value, &mut cell),
-                }
-                to.copy_from_slice(&cell);
-            }
-        };
-        let mut numbers = |numbers: Vec<i64>| {
-            let mut numbers = numbers.into_iter();
-            each(&mut || CellValue::Integer(numbers.next().unwrap_or(0)));
-        };
         // `check` has refused every range without a sampler, so the errors below cannot happen.
         match self {
-            InputValues::Constant(value) => each(&mut || *value),
+            InputValues::Constant(CellValue::Float(value)) => dtype.encode_each(stretch, || *value),
+            InputValues::Constant(CellValue::Integer(value)) => fill_integers(dtype, stretch, || *value),
             InputValues::Normal { mean, std } => match Normal::new(*mean, *std) {
-                Ok(normal) => each(&mut || {
-                    CellValue::Float(normal.sample(rng).clamp(-dtype.largest(), dtype.largest()))
-                }),
-                Err(_) => each(&mut || CellValue::Float(StandardNormal.sample(rng))),
+                Ok(normal) => {
+                    let (lowest, largest) = (-dtype.largest(), dtype.largest());
+                    dtype.encode_each(stretch, || normal.sample(rng).clamp(lowest, largest));
+                }
+                Err(_) => dtype.encode_each(stretch, || StandardNormal.sample(rng)),
             },
             InputValues::Uniform { low, high } => match Uniform::new(*low, *high) {
-                Ok(uniform) => each(&mut || CellValue::Float(uniform.sample(rng))),
-                Err(_) => each(&mut || CellValue::Float(*low)),
+                Ok(uniform) => dtype.encode_each(stretch, || uniform.sample(rng)),
+                Err(_) => dtype.encode_each(stretch, || *low),
             },
             InputValues::Integers { low, high } => match Uniform::new_inclusive(*low, *high) {
-                Ok(uniform) => each(&mut || CellValue::Integer(uniform.sample(rng))),
-                Err(_) => each(&mut || CellValue::Integer(*low)),
+                Ok(uniform) => fill_integers(dtype, stretch, || uniform.sample(rng)),
+                Err(_) => fill_integers(dtype, stretch, || *low),
             },
-            InputValues::Ascending { low, high } => numbers(ascending(*low, *high, cells, rng)),
-            InputValues::Permutation => numbers(permutation(cells, rng)),
+            InputValues::Ascending { low, high } => {
+                fill_with(dtype, stretch, &ascending(*low, *high, cells, rng));
+            }
+            InputValues::Permutation => fill_with(dtype, stretch, &permutation(cells, rng)),
             // `fill` has copied the file's cells.
             InputValues::Npy(_) => {}
         }
     }
+}
+
+/// Fills cells with whole numbers.
+fn fill_integers(dtype: Dtype, cells: &mut [u8], mut number: impl FnMut() -> i64) {
+    match dtype {
+        // An f64 does not hold each of them.
+        Dtype::I64 => {
+            cells.as_chunks_mut().0.iter_mut().for_each(|to| *to = number().to_le_bytes());
+        }
+        _ => dtype.encode_each(cells, || number() as f64),
+    }
+}
+
+fn fill_with(dtype: Dtype, cells: &mut [u8], numbers: &[i64]) {
+    let mut numbers = numbers.iter();
+    fill_integers(dtype, cells, || numbers.next().copied().unwrap_or(0));
 }
 
 /// Whole numbers in ascending order, from `low` to `high`.

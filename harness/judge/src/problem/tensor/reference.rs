@@ -124,7 +124,7 @@ impl ReferenceKernel {
             launcher.launch(worker, module, set, sets, ExecutionOrder::Forward)?;
             other = Some(launcher.written(worker, set, inputs)?);
         }
-        launcher.launch(worker, module, set, sets, ExecutionOrder::Forward)?;
+        let seconds = launcher.launch(worker, module, set, sets, ExecutionOrder::Forward)?;
         let written = launcher.written(worker, set, inputs)?;
         let mut after_steps = None;
         if spec.steps > 1 {
@@ -141,7 +141,8 @@ impl ReferenceKernel {
         if let Some(written) = &after_steps {
             require_written(spec, case, written, None)?;
         }
-        Ok(Expected { outputs: written.outputs, after_steps: after_steps.map(|written| written.outputs) })
+        let after_steps = after_steps.map(|written| written.outputs);
+        Ok(Expected { outputs: written.outputs, after_steps, seconds })
     }
 
     /// Launches once more on the first set, and returns an error if that gives other results: no kernel could be right.
@@ -176,6 +177,8 @@ pub struct Expected {
     pub outputs: Outputs,
     /// After the problem's number of launches in a row; `None` if it is 1.
     pub after_steps: Option<Outputs>,
+    /// How long the launch took.
+    pub seconds: f64,
 }
 
 /// Returns an error that names the first cell of a pure output which the launch never wrote. `other` is another launch on

@@ -216,7 +216,7 @@ pub fn read(
         if expected.len() != count || ![0, count].contains(&after_steps.len()) || !all.into_iter().all(fits) {
             return None;
         }
-        data.push(CaseData { sets, expected, after_steps, planted });
+        data.push(CaseData { sets, expected, after_steps, planted, reference_seconds: None });
     }
     content.is_empty().then_some(SealedSets { seed, data })
 }

@@ -60,7 +60,7 @@ fn sets(seed: u64) -> SealedSets {
         let (sets, planted) =
             case_data::drawn_sets(&spec(), &[(index, part)], &device("cpu"), seed).remove(0);
         let expected = planted.iter().map(|_| vec![None, Some(vec![7; 1200])]).collect();
-        CaseData { sets, expected, after_steps: Vec::new(), planted }
+        CaseData { sets, expected, after_steps: Vec::new(), planted, reference_seconds: None }
     });
     SealedSets { seed, data: data.collect() }
 }

@@ -108,7 +108,13 @@ impl TensorProblem {
                 }
                 None => Vec::new(),
             };
-            let drawn = CaseData { sets, expected, after_steps: Vec::new(), planted: vec![Vec::new()] };
+            let drawn = CaseData {
+                sets,
+                expected,
+                after_steps: Vec::new(),
+                planted: vec![Vec::new()],
+                reference_seconds: None,
+            };
             let launcher = CaseLauncher::set_up(&self.spec, *index, worker, &drawn.sets)?;
             launcher.launch(worker, module, 0, &drawn.sets, ExecutionOrder::Forward)?;
             let got = launcher.outputs(worker, 0)?;

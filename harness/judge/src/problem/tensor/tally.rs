@@ -59,6 +59,8 @@ pub struct GateTally {
     /// When the series were last written.
     drawn: Option<Instant>,
     failures: u64,
+    /// Whether a launch of the present case got most of an output wrong.
+    mostly_wrong: bool,
 }
 
 /// Shortest time between two writings of the series. They grow with every case and are written whole.
@@ -97,7 +99,14 @@ impl GateTally {
     pub fn new(spec: &ProblemSpec) -> Self {
         let found = |role| (role != TensorRole::In).then(OutputTally::default);
         let tensors = spec.tensors.iter().map(|t| found(t.role)).collect();
-        GateTally { tensors, breaches: BreachCounts::default(), written: None, drawn: None, failures: 0 }
+        GateTally {
+            tensors,
+            breaches: BreachCounts::default(),
+            written: None,
+            drawn: None,
+            failures: 0,
+            mostly_wrong: false,
+        }
     }
 
     pub fn verdict(&self) -> Correctness {
@@ -107,6 +116,7 @@ impl GateTally {
     /// Begins a further case, which gets a point in each series.
     pub fn begin_case(&mut self) {
         self.tensors.iter_mut().flatten().for_each(|f| f.errors.push(0.0));
+        self.mostly_wrong = false;
     }
 
     /// Adds what a launch wrote, and returns whether it is right.
@@ -131,6 +141,7 @@ impl GateTally {
                 continue;
             }
             self.failures += 1;
+            self.mostly_wrong |= is_mostly_wrong(&compared);
             let name = &spec.tensors[i].name;
             let mut what = first_wrong(&compared, |cell| format!("{name}{}", shaped.index(cell.index)));
             let near = compared.first_wrong().and_then(|cell| {
@@ -160,6 +171,12 @@ impl GateTally {
     /// Failures so far. A case that adds to them has failed.
     pub fn failures(&self) -> u64 {
         self.failures
+    }
+
+    /// Whether further launches of the present case would show nothing new: one got most of an output wrong, or a store out of
+    /// bounds may have damaged the worker.
+    pub fn has_seen_enough(&self) -> bool {
+        self.mostly_wrong || self.breached()
     }
 
     pub fn breached(&self) -> bool {
@@ -220,6 +237,12 @@ impl WorstError {
         out.gate(&format!("{name}_mismatched"), self.mismatched, self.allowed)?;
         Ok(())
     }
+}
+
+/// Whether more than half of many cells are wrong. Of few cells, a set with other extremes may get others wrong.
+fn is_mostly_wrong(compared: &TensorComparison) -> bool {
+    const MANY: usize = 64;
+    compared.mismatched > (compared.cells / 2).max(MANY)
 }
 
 /// Describes the first wrong cell of the gravest kind.

@@ -176,6 +176,7 @@ fn world(cache: &str) -> World {
             after_steps: Vec::new(),
             planted: vec![Vec::new(); sets.len()],
             sets,
+            reference_seconds: None,
         },
     )]);
     let resident = Rc::new(Resident::set_up(&spec, &drawn, &mut worker, 7).unwrap());

@@ -87,8 +87,8 @@ type Accepted<'a> = Option<(usize, &'a AcceptedOutputs)>;
 
 impl CaseCheck<'_> {
     /// Launches a case on each set of inputs, at least `least` times, and on the emulated device in several orders of blocks and
-    /// threads, and compares the outputs. Notes the right ones in `accepted`, under the number of the timed case. Stops after a store
-    /// out of bounds.
+    /// threads, and compares the outputs. Notes the right ones in `accepted`, under the number of the timed case. Stops after a launch
+    /// that got most of an output wrong, and after a store out of bounds.
     pub fn run(
         &mut self,
         launcher: &CaseLauncher,
@@ -102,7 +102,11 @@ impl CaseCheck<'_> {
         std::thread::scope(|scope| {
             let mut comparing = None;
             let launches = Launches { launcher, drawn, accepted, least };
+            // The first launch of a function in Python may compile it.
+            let limit = drawn.launch_limit(cx.device.emulated).filter(|_| !worker.is_python());
+            worker.limit_launches(limit);
             let launched = self.launch_all(&launches, scope, &mut comparing, cx, worker);
+            worker.limit_launches(None);
             // Also after a crash: what was wrong before it is told.
             self.finish(comparing, accepted, cx)?;
             launched
@@ -160,7 +164,7 @@ impl CaseCheck<'_> {
                 self.finish(comparing.take(), accepted, cx)?;
                 self.report(launcher, breaches, &how, cx)?;
             }
-            if self.tally.breached() {
+            if self.tally.has_seen_enough() {
                 break;
             }
         }
