@@ -127,3 +127,43 @@ fn a_single_workload_has_no_aggregate() {
     assert_eq!((&answer["aggregate"], &answer["workload_speeds"]), (&json!(null), &json!(null)));
     assert_eq!(answer["speed"], "faster");
 }
+
+/// Turns of workloads; `slower` is how many times as long the candidate takes in each. The second one has a row of its own.
+fn prints_turns_of_workloads(lab: &Lab, slower: [f64; 3]) {
+    let block = |n: usize| {
+        let (b1, b2) = (0.0100 * slower[n - 1], 0.0101 * slower[n - 1]);
+        format!("echo 'turns: 0.0100 {b1:.6} {b2:.6} 0.0101 workload=n={n}~k=8'\n")
+    };
+    lab.harness(&format!(
+        "echo 'device: Test GPU'\n{}echo 'workload: n=2 k=8 kernel_us=5.5 gbps=12 speed=faster correctness=pass'\n\
+         echo 'throughput_sps: 1000'\necho 'correctness: pass'",
+        (block(1) + &block(2) + &block(3)).repeat(8)
+    ));
+}
+
+#[test]
+fn turns_of_workloads_are_judged_for_each_and_a_slower_one_is_left_to_a_person() {
+    let lab = Lab::new();
+    lab.write("kernel.cu", "// faster on the whole\n");
+    prints_turns_of_workloads(&lab, [0.5, 1.1, 1.0]);
+    let worst = "1 of 3 workloads is slower, the worst n=2 k=8 by -9.1 %";
+    lab.lab("run --decide -m whole").is(12).says("mixed +22.1 %").says(worst).says("left undecided");
+    let answer = lab.lab("run --json").is(0).json();
+    assert_eq!(answer["speed"], "mixed");
+    let speeds = &answer["workload_speeds"];
+    assert_eq!([&speeds["faster"], &speeds["same"], &speeds["slower"]], [1, 1, 1]);
+    assert_eq!(speeds["worst"]["name"], "n=2 k=8");
+    let rows = answer["workloads"].as_array().expect("three workloads");
+    // The harness printed a row of one alone.
+    assert_eq!([&rows[0]["n"], &rows[1]["n"], &rows[2]["n"]], [2, 1, 3]);
+    assert_eq!((&rows[0]["kernel_us"], &rows[0]["gbps"]), (&json!(5.5), &json!(12)));
+    assert_eq!([&rows[0]["speed"], &rows[1]["speed"], &rows[2]["speed"]], ["slower", "faster", "same"]);
+    assert_eq!((&rows[1]["kernel_us"], &rows[1]["incumbent_us"]), (&json!(5025.0), &json!(10050.0)));
+    let ratio = ["ratio_low", "ratio", "ratio_high"].map(|key| rows[1][key].as_f64());
+    assert!(ratio[0] <= Some(2.0) && ratio[1] == Some(2.0) && ratio[2] >= Some(2.0), "{ratio:?}");
+
+    // Where none is slower, the rule decides.
+    lab.write("kernel.cu", "// faster everywhere\n");
+    prints_turns_of_workloads(&lab, [0.5, 0.9, 1.0]);
+    lab.lab("run --decide -m everywhere").is(10).says("faster +30.5 %");
+}

@@ -10,6 +10,7 @@
 //! | [`descendants`] | the processes that a process has started |
 //! | [`root`] | opens the files of a folder without following links |
 //! | [`large_pages`] | lets a program have its memory in large pages |
+//! | [`memory`] | how much memory this process may use |
 //! | [`lifetime`] | ends a process with its parent, and its children with a signal |
 //!
 //! This crate knows nothing of kernels, runs and devices, and uses no other crate of the lab.
@@ -22,5 +23,6 @@ pub mod file_lock;
 pub mod large_pages;
 pub mod leftovers;
 pub mod lifetime;
+pub mod memory;
 pub mod root;
 pub mod temporary;

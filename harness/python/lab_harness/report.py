@@ -88,11 +88,14 @@ def kernel_us(value, low=None, high=None):
     measure("kernel_us", value, low, high)
 
 
-def turns(seconds, trial=None):
+def turns(seconds, trial=None, workload=None):
     """Prints the turns of ABBA blocks: incumbent, candidate, candidate, incumbent, each in seconds.
 
-    lab computes ratio, interval and verdict from all such lines. trial is the number of the process, from 1, if several
-    processes measure.
+    lab computes ratio, interval and verdict from all such lines.
+
+    trial     the number of the process, from 1, if several processes measure
+    workload  what tells this workload from the others, such as {"rows": 3, "cols": 257}. lab then computes the same for
+              each workload
     """
     seconds = [float(s) for s in seconds]
     if not seconds or len(seconds) % 4:
@@ -100,6 +103,8 @@ def turns(seconds, trial=None):
     if not all(math.isfinite(s) and s > 0 for s in seconds):
         raise ValueError("a turn takes a positive number of seconds")
     of = "" if trial is None else f" trial={int(trial)}"
+    if workload is not None:
+        of += " workload=" + "~".join(_columns(workload))
     line("turns", " ".join(number(s) for s in seconds) + of)
 
 
@@ -110,14 +115,7 @@ def take_turns_back():
 
 def workload(**values):
     """Prints one workload as a row of a table, such as workload(rows=3, T="f32", kernel_us=4.1)."""
-    if not values:
-        raise ValueError("a workload has at least one value")
-    words = []
-    for key, value in values.items():
-        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", key):
-            raise ValueError(f"{key!r} is no name of a column")
-        words.append(f"{key}={number(value) if isinstance(value, float) else _word(value)}")
-    line("workload", " ".join(words))
+    line("workload", " ".join(_columns(values)))
 
 
 def caveat(text):
@@ -185,6 +183,18 @@ def number(value):
     if math.isinf(value):
         return "inf" if value > 0 else "-inf"
     return format(value, ".9g")
+
+
+def _columns(values):
+    """The key=value words of a workload."""
+    if not values:
+        raise ValueError("a workload has at least one value")
+    words = []
+    for key, value in values.items():
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", key):
+            raise ValueError(f"{key!r} is no name of a column")
+        words.append(f"{key}={number(value) if isinstance(value, float) else _word(value)}")
+    return words
 
 
 def _word(value):

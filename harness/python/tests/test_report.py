@@ -83,6 +83,8 @@ class ReportTest(unittest.TestCase):
             lambda: report.turns([0.1, 0.2, 0.3]),
             lambda: report.turns([0.1, 0.2, 0.3, 0.0]),
             lambda: report.turns([]),
+            lambda: report.turns([1, 1, 1, 1], workload={}),
+            lambda: report.turns([1, 1, 1, 1], workload={"rows": "a=b"}),
             lambda: report.workload(),
             lambda: report.workload(T="f 32="),
         ]
@@ -142,6 +144,12 @@ class TurnsTest(unittest.TestCase):
         self.assertEqual("".join(name for name, _ in calls), "ABBA" * 3)
         self.assertEqual("".join(given for _, given in calls), "xxyyzzxxyyzz")
         self.assertEqual(lines, ["turns: 0.5 0.5 0.5 0.5"] * 3)
+
+    def test_turns_name_their_trial_and_workload(self):
+        nothing = lambda _: None
+        shape = {"rows": 3, "T": "f 32"}
+        lines = printed(lambda: turns.abba(nothing, nothing, blocks=3, clock=clock, trial=2, workload=shape))
+        self.assertEqual(lines, ["turns: 0.5 0.5 0.5 0.5 trial=2 workload=rows=3~T=f~32"] * 3)
 
     def test_without_a_clock_wall_time_counts(self):
         times = iter([0.0, 2.0, 2.0, 3.0, 3.0, 4.0, 4.0, 6.0] * 3)

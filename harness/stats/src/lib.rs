@@ -7,6 +7,7 @@
 //! | [`aggregate`] | the one figure of several workloads: geometric mean, arithmetic mean or worst |
 //! | [`several`] | the verdicts on several workloads, corrected for their number |
 //! | [`speed`] | the rule that turns a ratio into *faster*, *slower*, *same* or *undecided* |
+//! | [`summary`] | median, spread and interval of a set of times |
 //!
 //! The built-in harness uses them while it measures. `lab-protocol` uses them for the `turns:` lines of a harness of
 //! the user's own. So both follow the same rule.
@@ -17,3 +18,4 @@ pub mod aggregate;
 pub mod centre;
 pub mod several;
 pub mod speed;
+pub mod summary;

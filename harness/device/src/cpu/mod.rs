@@ -70,7 +70,9 @@ mod stacks;
 mod tests;
 
 pub use headers::LAB_H;
-pub use races::{BarrierScope, LOG_VARIABLE as RACE_LOG_VARIABLE, MemorySpace, Race, RacingAccess};
+pub use races::{
+    BarrierScope, LOG_VARIABLE as RACE_LOG_VARIABLE, MemorySpace, Race, RacingAccess, SHADOW_PER_BYTE,
+};
 
 use crate::api::{Builder, DeviceError, Driver};
 

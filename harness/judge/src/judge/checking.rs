@@ -99,6 +99,9 @@ impl CheckSession<'_> {
         snapshot: &KernelSnapshot,
         out: &mut Writer,
     ) -> Result<Correctness, Stop> {
+        if tool == Tool::Race {
+            problem.require_memory_for_races(self.device, false)?;
+        }
         let image = self.image(tool, problem, snapshot, out)?;
         out.stage(Stage::Verify)?;
         let tool_run =

@@ -53,7 +53,7 @@ use crate::options::JudgeOptions;
 use crate::outcome::{Correctness, Stop};
 use crate::process::private_folder;
 use crate::sink::SharedSink;
-use lab_protocol::report::{Report, Stage, Writer};
+use lab_protocol::report::{Stage, Writer};
 use lab_protocol::{Exit, Language, console};
 use lab_system::{descendants, lifetime};
 pub use processes::remove_unused;
@@ -108,9 +108,10 @@ fn write_verdict(options: &JudgeOptions, verdict: Result<Correctness, Stop>, out
     let written = match &verdict {
         Ok(Correctness::Pass) => out.line("correctness", "pass"),
         Ok(Correctness::Fail) => out.line("correctness", "fail"),
-        Err(stop) => write_fault(out, stop)
-            .and_then(|()| write_place(options, out, stop))
-            .and_then(|()| write_stopped(out, &options.as_shown(&of_the_kernel(options, stop)))),
+        Err(stop) => {
+            let reason = with_place(options, stop, options.as_shown(&of_the_kernel(options, stop)));
+            write_fault(out, stop).and_then(|()| write_stopped(out, &reason))
+        }
     };
     if written.and_then(|()| out.stage(Stage::Done)).is_err() {
         // The reader of stdout is gone. The exit code is all that is left to say.
@@ -134,14 +135,14 @@ fn write_fault(out: &mut Writer, stop: &Stop) -> io::Result<()> {
     }
 }
 
-/// Writes a fault that belongs to a line of the source in the form of a compiler's message, so that an editor and the screen
-/// find the line.
-fn write_place(options: &JudgeOptions, out: &mut Writer, stop: &Stop) -> io::Result<()> {
-    let (Stop::Build(text) | Stop::Crash(text)) = stop else { return Ok(()) };
+/// A fault that belongs to a line of the source, in the form of a compiler's message, so that an editor and the screen find the line.
+/// Any other text stays as it is.
+fn with_place(options: &JudgeOptions, stop: &Stop, text: String) -> String {
+    let (Stop::Build(_) | Stop::Crash(_)) = stop else { return text };
     let place = text.strip_prefix("line ").and_then(|rest| rest.split_once(": "));
     match place.and_then(|(line, what)| Some((line.parse::<u32>().ok()?, what))) {
-        Some((line, what)) => out.text(&format!("{}:{line}: error: {what}", options.shown_as())),
-        None => Ok(()),
+        Some((line, what)) => format!("{}:{line}: error: {what}", options.shown_as()),
+        None => text,
     }
 }
 
@@ -161,13 +162,9 @@ fn of_the_kernel(options: &JudgeOptions, stop: &Stop) -> String {
     }
 }
 
-/// Writes the first line of `reason` as `stopped:`. A reason of several lines is written as log text before it.
+/// Writes the first line of `reason` as `stopped:`, and what follows as log text.
 fn write_stopped(out: &mut Writer, reason: &str) -> io::Result<()> {
-    let first = reason.lines().next().unwrap_or("");
-    // A message of an interpreter names its line.
-    let has_place = !Report::read(first).diagnostics().is_empty();
-    if first != reason || has_place {
-        out.text(reason)?;
-    }
-    out.line("stopped", first.trim_end_matches(':'))
+    let (first, rest) = reason.split_once('\n').unwrap_or((reason, ""));
+    out.line("stopped", first.trim_end_matches(':'))?;
+    if rest.is_empty() { Ok(()) } else { out.text(rest) }
 }

@@ -105,7 +105,9 @@ impl RaceCase {
     /// Builds the kernel, launches the small case, and returns the races.
     fn find(&self, compiler: Compiler, snapshot: &KernelSnapshot) -> Result<Vec<ToolFinding>, Stop> {
         let mut problem = problem::open(&self.options.folder)?;
+        problem.use_workloads(self.options.when);
         let size = problem.shrink_for_races(&self.device)?;
+        problem.require_memory_for_races(&self.device, true)?;
         let built = self.builder(compiler).candidate(snapshot, &problem.build_needs(&self.device))?;
         let image = built.image.ok_or_else(|| Stop::Build(format!("it does not build for {size}")))?;
         let watched = ToolRun::new(Tool::Race, &self.options, &image.path, None, &self.cache_dir)?;

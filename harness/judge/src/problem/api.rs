@@ -175,6 +175,11 @@ pub trait Problem {
     fn shrink_for_races(&mut self, device: &DeviceInfo) -> Result<String, Stop> {
         self.shrink_for_check(device)
     }
+    /// Fails if the race detector would need more memory for the launches than there is, with the other things that a run holds where
+    /// it watches beside one. Called after the problem was made small.
+    fn require_memory_for_races(&self, _device: &DeviceInfo, _beside_a_run: bool) -> Result<(), Stop> {
+        Ok(())
+    }
     /// Makes every launch once, without looking at the results. Outputs are not written before the launch.
     fn launch_for_check(
         &mut self,

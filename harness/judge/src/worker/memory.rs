@@ -24,6 +24,13 @@ pub const BACK: usize = 2 << 20;
 /// that computes no digests. What such a launch writes farther away lies beside a buffer that it was given.
 const NEAR: usize = 16 << 10;
 
+/// Bytes of the allocation of a buffer with its guard zones, on a device with pages of `page` bytes, or with 1 without pages. `None`
+/// if they are too many for a number.
+pub fn guarded_bytes(bytes: usize, page: usize) -> Option<usize> {
+    let (page, back) = if page == 1 { (4, BACK) } else { (page, BACK_BEFORE_PAGE_END) };
+    bytes.checked_add(FRONT + back)?.checked_next_multiple_of(page)
+}
+
 /// The buffers of a worker.
 pub struct Memory {
     buffers: BTreeMap<u32, Buffer>,
@@ -125,11 +132,8 @@ impl Memory {
         let (front, allocated) = match self.guards {
             None => (0, bytes),
             Some(_) => {
-                let page = driver.page_bytes();
-                let (page, back) = if page == 1 { (4, BACK) } else { (page, BACK_BEFORE_PAGE_END) };
-                let all = bytes.checked_add(FRONT + back).and_then(|all| all.checked_next_multiple_of(page));
                 let too_many = || DeviceError::Driver(format!("{name}: {bytes} bytes are too many"));
-                (FRONT, all.ok_or_else(too_many)?)
+                (FRONT, guarded_bytes(bytes, driver.page_bytes()).ok_or_else(too_many)?)
             }
         };
         let base =

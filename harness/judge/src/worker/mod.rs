@@ -26,7 +26,7 @@ mod tests;
 pub use launch_statement::{SHAPE_BYTES, encoding as statement_encoding};
 
 pub use client::Worker;
-pub use memory::{BACK, FRONT};
+pub use memory::{BACK, FRONT, guarded_bytes};
 pub use messages::{NO_KERNEL, NO_STATEMENT, TWO_STATEMENTS};
 pub use python::{Interpreter, NO_SANDBOX};
 pub use server::serve;

@@ -72,3 +72,26 @@ fn nan_must_be_named() {
     let [old, new] = NO_NAN;
     judge("planted = { along = [0, 1] }", WORKLOAD, old, new).expect(Exit::Passed);
 }
+
+/// The gates of a decode step are sigmoids and softplus of drawn numbers, none of which is large.
+#[test]
+fn a_gate_that_overflows_is_found_where_its_argument_is_large() {
+    let read = |name: &str| {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/problems/decode54/");
+        std::fs::read_to_string(format!("{folder}{name}")).unwrap()
+    };
+    let (problem, reference, kernel) = (read("problem.toml"), read("reference.cu"), read("kernel.cu"));
+    // The workloads of the first two batch sizes, to save time.
+    let problem = &problem[..problem.find("# 7 of batch 8").unwrap()];
+    let judge = |kernel: &str| {
+        Folder::new(&[("problem.toml", problem), ("reference.cu", &reference), ("kernel.cu", kernel)]).judge()
+    };
+    judge(&kernel).expect(Exit::Passed).expect_in("planted", "left_out=0");
+
+    let sigmoid = "1.0f / (1.0f + expf(-__bfloat162float(b[of_head])))";
+    assert!(kernel.contains(sigmoid));
+    let overflows = "expf(__bfloat162float(b[of_head])) / (1.0f + expf(__bfloat162float(b[of_head])))";
+    let judged = judge(&kernel.replace(sigmoid, overflows));
+    judged.expect(Exit::Wrong).expect_in("first_failure", " is planted: large");
+    judged.expect_in("first_failure", "b[");
+}

@@ -45,6 +45,8 @@
 //!   incumbent), or of several blocks, one after the other. All such lines count, up to [`TURN_BLOCKS`] blocks; `trial=2`
 //!   names the process that a line belongs to. `turns: none` takes all earlier lines back. Where turns are printed,
 //!   `speed_ratio:` and `speed:` follow from them ([`Report::judge_turns`]).
+//! - `turns: … workload=rows=3~cols=257`: the same of one of several workloads, with `~` for a blank. Time, ratio and verdict of
+//!   its `workload:` line follow from them. Without lines for the whole, the whole is the geometric mean of the workloads.
 //!
 //! At the end come
 //! - `spread_pct: 0.012 launches=6 trials=1`: the median distance of the candidate's turns from their median, in percent.
@@ -85,7 +87,8 @@
 //! - `TOOL_findings: 0 limit=0`: a gate for each tool.
 //! - `check: TOOL, … clean` or `TOOL, … found something`.
 //!
-//! Compiler messages and findings of `lab check` are log text in the compilers' form; see [`Diagnostic`].
+//! Compiler messages and findings of `lab check` are log text in the compilers' form; see [`Diagnostic`]. The text of `stopped:` may have
+//! this form too.
 
 mod diagnostic;
 pub mod histogram;
@@ -93,6 +96,7 @@ mod launches;
 mod line;
 pub mod peers;
 mod turns;
+mod turns_judged;
 mod values;
 pub mod workloads;
 mod writer;
@@ -144,7 +148,10 @@ pub struct Report {
     /// The index of each key in `entries`. A harness may print any number of keys, so a search must not be linear.
     index: HashMap<String, usize>,
     caveats: Vec<String>,
-    workloads: Vec<String>,
+    /// The `workload:` lines as they were printed.
+    printed_workloads: Vec<String>,
+    /// The same with what follows from the `turns:` lines of workloads, if there are such lines.
+    timed_workloads: Option<Vec<String>>,
     /// Key and value of each line about a peer.
     peer_lines: Vec<(String, String)>,
     turns: Turns,
@@ -162,18 +169,17 @@ impl Report {
     /// Reads one line, without its newline. Returns whether it was a result line.
     pub fn push_line(&mut self, line: &str) -> bool {
         let Some(ResultLine { key, value }) = parse(line) else {
-            if let Some(found) = diagnostic::parse(line) {
-                // A compiler that builds a file several times says the same each time.
-                if !self.diagnostics.iter().rev().take(LIKE).any(|known| *known == found) {
-                    self.diagnostics.push(found);
-                }
-            }
+            self.note_diagnostic(line);
             return false;
         };
         match key {
+            "stopped" => {
+                self.note_diagnostic(value);
+                self.set(key, value);
+            }
             "caveat" if self.caveats.len() >= CAVEATS || self.caveats.iter().any(|c| c == value) => {}
             "caveat" => self.caveats.push(value.to_owned()),
-            "workload" => self.workloads.push(value.to_owned()),
+            "workload" => self.printed_workloads.push(value.to_owned()),
             "turns" => self.turns.push(value),
             "peer" | "peer_workload" | "peer_call" | "peer_hash" | "peer_left_out" | "peer_versions" => {
                 if self.peer_lines.len() < peers::MOST_LINES {
@@ -186,6 +192,15 @@ impl Report {
             self.reached = self.stage().filter(|stage| *stage != Stage::Done).or(self.reached);
         }
         true
+    }
+
+    /// Keeps a compiler's message. A compiler that builds a file several times says the same each time.
+    fn note_diagnostic(&mut self, text: &str) {
+        if let Some(found) = diagnostic::parse(text)
+            && !self.diagnostics.iter().rev().take(LIKE).any(|known| *known == found)
+        {
+            self.diagnostics.push(found);
+        }
     }
 
     /// Gives a key its value.
@@ -204,29 +219,9 @@ impl Report {
         &self.turns
     }
 
-    /// Writes `speed_ratio:`, `speed:` and `turns_series:` as they follow from the `turns:` lines, in place of the
-    /// harness's own. Without such lines nothing changes. `same_within` is a fraction: 0.005 for 0.5 %.
-    pub fn judge_turns(&mut self, same_within: f64) {
-        self.doubt = self.turns.fault().map(|fault| format!("a turns: line cannot be read: {fault}"));
-        let Some(ratio) = self.turns.ratio() else {
-            if self.turns.taken_back() {
-                self.set("speed_ratio", "nan");
-                self.set("speed", "none");
-            }
-            return;
-        };
-        let ends =
-            ratio.interval().map_or_else(String::new, |(low, high)| format!(" low={low:.4} high={high:.4}"));
-        self.set("speed_ratio", &format!("{:.4}{ends} quads={}", ratio.value(), ratio.blocks));
-        self.set("speed", ratio.speed(same_within).word());
-        let turns =
-            self.turns.blocks().take(SERIES_POINTS / 4).flat_map(|b| [b.a[0], b.b[0], b.b[1], b.a[1]]);
-        let turns: Vec<String> = turns.map(|seconds| format!("{:.3}", seconds * 1e6)).collect();
-        self.set("turns_series", &turns.join(","));
-        if self.doubt.is_none() {
-            self.doubt =
-                ratio.doubt(same_within).map(|why| format!("speed undecided: {why}; time more ABBA blocks"));
-        }
+    /// The `workload:` lines, as [`Report::judge_turns`] left them.
+    fn workload_lines(&self) -> &[String] {
+        self.timed_workloads.as_deref().unwrap_or(&self.printed_workloads)
     }
 
     /// What is to be said about the verdict on the turns: why it is *undecided*, or that a line cannot be read. `None`
@@ -365,15 +360,15 @@ impl Report {
 
     /// How many `workload:` lines there are.
     pub fn workload_count(&self) -> usize {
-        self.workloads.len()
+        self.workload_lines().len()
     }
 
     /// The `key=value` pairs of each `workload:` line, in order.
     pub fn workloads(&self) -> Vec<Vec<(&str, &str)>> {
-        self.workloads.iter().map(|line| words(line)).collect()
+        self.workload_lines().iter().map(|line| words(line)).collect()
     }
 
-    /// The compiler messages in the log text, in order.
+    /// The compiler messages in the log text, and of `stopped:`, in order.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }

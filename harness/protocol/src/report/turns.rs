@@ -1,10 +1,14 @@
 //! The `turns:` lines of a harness that times candidate and incumbent in turns and leaves the statistics to the lab.
 
-use super::{attribute, number};
+use super::number;
+use super::workloads::Words;
 use lab_stats::abba::{AbbaBlock, Ratio};
+use lab_stats::aggregate::{Aggregate, Better};
+use lab_stats::several::{self, LogRatios, WorkloadSpeed};
+use lab_stats::summary::summarise;
 
-/// Most ABBA blocks of a run. Further blocks are not kept.
-pub const TURN_BLOCKS: usize = 4096;
+/// Most ABBA blocks of a run, of all its workloads. Further blocks are not kept.
+pub const TURN_BLOCKS: usize = 16_384;
 
 /// The ABBA blocks of a run, from its `turns:` lines.
 ///
@@ -18,10 +22,34 @@ pub const TURN_BLOCKS: usize = 4096;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Turns {
-    /// The blocks of each trial, in order of first appearance.
-    trials: Vec<(String, Vec<AbbaBlock>)>,
+    /// In order of first appearance.
+    series: Vec<Series>,
+    blocks: usize,
+    /// Whether there were more than [`TURN_BLOCKS`].
+    is_cut: bool,
     fault: Option<String>,
     taken_back: bool,
+}
+
+/// The blocks of one workload in one trial.
+#[derive(Clone, Debug, PartialEq)]
+struct Series {
+    /// As in `n=8 k=2`; empty of lines about the whole.
+    workload: String,
+    trial: String,
+    blocks: Vec<AbbaBlock>,
+}
+
+/// What the turns say of a workload.
+pub(super) struct TimedWorkload<'t> {
+    /// As in `n=8 k=2`.
+    pub name: &'t str,
+    /// The median of the candidate's turns in seconds, and the ends of its interval.
+    candidate: Option<(f64, Option<(f64, f64)>)>,
+    /// The median of the incumbent's turns, in seconds.
+    incumbent: Option<f64>,
+    /// `None` without a block.
+    pub speed: Option<WorkloadSpeed>,
 }
 
 impl Turns {
@@ -32,15 +60,19 @@ impl Turns {
             *self = Turns { taken_back: true, ..Turns::default() };
             return;
         }
-        match blocks(value) {
-            Ok(blocks) => {
-                // `attribute` skips the first word, which is a time here.
-                let trial = attribute(value, "trial").unwrap_or_default();
-                let free = TURN_BLOCKS - self.len();
-                let blocks = blocks.into_iter().take(free);
-                match self.trials.iter_mut().find(|(name, _)| name == trial) {
-                    Some((_, known)) => known.extend(blocks),
-                    None => self.trials.push((trial.to_owned(), blocks.collect())),
+        match read(value) {
+            Ok(mut read) => {
+                let free = TURN_BLOCKS - self.blocks;
+                self.is_cut |= read.blocks.len() > free;
+                read.blocks.truncate(free);
+                if read.blocks.is_empty() {
+                    return;
+                }
+                self.blocks += read.blocks.len();
+                let like = |known: &&mut Series| known.workload == read.workload && known.trial == read.trial;
+                match self.series.iter_mut().find(like) {
+                    Some(known) => known.blocks.extend(read.blocks),
+                    None => self.series.push(read),
                 }
             }
             Err(why) => {
@@ -49,19 +81,20 @@ impl Turns {
         }
     }
 
-    /// The number of blocks.
+    /// The number of blocks, of all workloads.
     pub fn len(&self) -> usize {
-        self.trials.iter().map(|(_, blocks)| blocks.len()).sum()
+        self.blocks
     }
 
     /// Whether there is no block.
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.blocks == 0
     }
 
-    /// Every block, trial by trial.
-    pub fn blocks(&self) -> impl Iterator<Item = &AbbaBlock> {
-        self.trials.iter().flat_map(|(_, blocks)| blocks)
+    /// Every block of the whole, trial by trial: those of the lines without a workload. Without such lines, the geometric means of
+    /// the workloads' times, as many as each workload has in that trial.
+    pub fn blocks(&self) -> impl Iterator<Item = AbbaBlock> {
+        self.of_whole().into_iter().flatten()
     }
 
     /// Whether `turns: none` took blocks back.
@@ -74,16 +107,144 @@ impl Turns {
         self.fault.as_deref()
     }
 
-    /// Candidate's speed over incumbent's; `None` without a block.
+    /// Candidate's speed over incumbent's; `None` without a block of the [whole](Turns::blocks).
     pub fn ratio(&self) -> Option<Ratio> {
-        let logs = |blocks: &Vec<AbbaBlock>| blocks.iter().flat_map(AbbaBlock::log_ratios).collect();
-        let trials: Vec<Vec<f64>> = self.trials.iter().map(|(_, blocks)| logs(blocks)).collect();
+        let trials: Vec<Vec<f64>> = self.of_whole().iter().map(|blocks| log_ratios(blocks)).collect();
         Ratio::of(&trials)
+    }
+
+    /// What to say about turns that were read and do not count.
+    pub(super) fn left_out(&self) -> Option<String> {
+        let workloads = self.workloads();
+        if self.is_cut && !workloads.is_empty() {
+            return Some(format!("only the first {TURN_BLOCKS} ABBA blocks of the turns: lines count"));
+        }
+        let whole = self.of_whole().iter().map(Vec::len).sum::<usize>();
+        (!workloads.is_empty() && whole == 0).then(|| {
+            "the whole has no ABBA block: in each trial, time every workload, and print its turns: lines"
+                .to_owned()
+        })
+    }
+
+    /// What the lines say of each workload that they name, in order of first appearance; of at most
+    /// [`MOST`](super::workloads::MOST). The verdicts are corrected for the number of workloads.
+    pub(super) fn judge_workloads(&self, same_within: f64) -> Vec<TimedWorkload<'_>> {
+        let names = self.workloads();
+        let trials_of = |name: &str| -> LogRatios {
+            let of = self.series.iter().filter(|series| series.workload == name);
+            of.map(|series| log_ratios(&series.blocks)).collect()
+        };
+        let ratios: Vec<LogRatios> = names.iter().map(|name| trials_of(name)).collect();
+        let judged = several::judge(&ratios, same_within, false);
+        let timed = names.into_iter().zip(judged).map(|(name, speed)| {
+            let blocks = || self.series.iter().filter(|s| s.workload == name).flat_map(|s| &s.blocks);
+            let candidate = summarise(&blocks().flat_map(|block| block.b).collect::<Vec<_>>());
+            let incumbent = summarise(&blocks().flat_map(|block| block.a).collect::<Vec<_>>());
+            TimedWorkload {
+                name,
+                candidate: candidate.map(|summary| (summary.median, summary.interval)),
+                incumbent: incumbent.map(|summary| summary.median),
+                speed,
+            }
+        });
+        timed.collect()
+    }
+
+    /// The workloads that the lines name.
+    fn workloads(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for series in self.series.iter().filter(|series| !series.workload.is_empty()) {
+            if names.len() < super::workloads::MOST && !names.contains(&series.workload.as_str()) {
+                names.push(&series.workload);
+            }
+        }
+        names
+    }
+
+    /// The blocks of the whole, of each trial.
+    fn of_whole(&self) -> Vec<Vec<AbbaBlock>> {
+        let own: Vec<Vec<AbbaBlock>> = self.of_trials("").map(|series| series.blocks.clone()).collect();
+        let names = self.workloads();
+        if !own.is_empty() || names.is_empty() {
+            return own;
+        }
+        // Only what all workloads have: the mean of some would be another figure.
+        let first = self.of_trials(names[0]);
+        first.map(|first| self.means_of_trial(&first.trial, &names)).collect()
+    }
+
+    fn of_trials<'t>(&'t self, workload: &str) -> impl Iterator<Item = &'t Series> {
+        self.series.iter().filter(move |series| series.workload == workload)
+    }
+
+    /// The blocks of a trial with the geometric mean of these workloads' times.
+    fn means_of_trial(&self, trial: &str, names: &[&str]) -> Vec<AbbaBlock> {
+        let of_trial =
+            self.series.iter().filter(|series| series.trial == trial && !series.workload.is_empty());
+        let each: Vec<&[AbbaBlock]> = of_trial
+            .filter(|series| names.contains(&series.workload.as_str()))
+            .map(|series| series.blocks.as_slice())
+            .collect();
+        if each.len() < names.len() {
+            return Vec::new();
+        }
+        let mean = |at: usize, of: fn(&AbbaBlock) -> f64| {
+            Aggregate::Geometric
+                .of(each.iter().map(|blocks| of(&blocks[at])), Better::Smaller)
+                .unwrap_or(f64::NAN)
+        };
+        let blocks = each.iter().map(|blocks| blocks.len()).min().unwrap_or(0);
+        let block = |at| AbbaBlock {
+            a: [mean(at, |block| block.a[0]), mean(at, |block| block.a[1])],
+            b: [mean(at, |block| block.b[0]), mean(at, |block| block.b[1])],
+        };
+        (0..blocks).map(block).collect()
     }
 }
 
-/// The blocks of one line: four times each, in seconds. Words with `=` are attributes.
-fn blocks(value: &str) -> Result<Vec<AbbaBlock>, String> {
+impl TimedWorkload<'_> {
+    /// The row of this workload: the words of the harness's own line, if it printed one, with what follows from the turns in
+    /// place of its own figures of it.
+    pub fn row(&self, own: Option<&Words>) -> String {
+        const OF_TURNS: [&str; 5] = ["incumbent_us", "ratio", "ratio_low", "ratio_high", "speed"];
+        let named = self.name.split_whitespace().count();
+        let mut row = self.name.to_owned();
+        let measured = own.map_or(&[][..], |own| &own[named.min(own.len())..]);
+        for (key, value) in measured.iter().filter(|(key, _)| !OF_TURNS.contains(key)) {
+            row += &format!(" {key}={value}");
+        }
+        let us = |seconds: f64| format!("{:.3}", seconds * 1e6);
+        let has_time = measured.iter().any(|(key, _)| super::workloads::TIMES.contains(key));
+        if let Some((median, interval)) = self.candidate.filter(|_| !has_time) {
+            row += &format!(" kernel_us={}", us(median));
+            if let Some((low, high)) = interval {
+                row += &format!(" low_us={} high_us={}", us(low), us(high));
+            }
+        }
+        if let Some(incumbent) = self.incumbent {
+            row += &format!(" incumbent_us={}", us(incumbent));
+        }
+        if let Some(found) = self.speed {
+            row += &format!(" ratio={:.4}", found.ratio);
+            if let Some((low, high)) = found.interval {
+                row += &format!(" ratio_low={low:.4} ratio_high={high:.4}");
+            }
+            row += &format!(" speed={}", found.speed.word());
+        }
+        row
+    }
+}
+
+fn log_ratios(blocks: &[AbbaBlock]) -> Vec<f64> {
+    blocks.iter().flat_map(AbbaBlock::log_ratios).collect()
+}
+
+/// Reads the blocks of one line: four times each, in seconds. Words with `=` are attributes.
+fn read(value: &str) -> Result<Series, String> {
+    let attribute = |name: &str| {
+        value.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('=')).unwrap_or("")
+    };
+    let workload = name_of(attribute("workload"))?;
     let mut times = Vec::new();
     for word in value.split_whitespace().filter(|word| !word.contains('=')) {
         match number(word) {
@@ -94,7 +255,25 @@ fn blocks(value: &str) -> Result<Vec<AbbaBlock>, String> {
     match times.as_chunks::<4>() {
         ([], _) | (_, [_, ..]) => Err(format!("{} times are no whole ABBA blocks of four", times.len())),
         (blocks, []) => {
-            Ok(blocks.iter().map(|&[a1, b1, b2, a2]| AbbaBlock { a: [a1, a2], b: [b1, b2] }).collect())
+            let blocks =
+                blocks.iter().map(|&[a1, b1, b2, a2]| AbbaBlock { a: [a1, a2], b: [b1, b2] }).collect();
+            Ok(Series { workload, trial: attribute("trial").to_owned(), blocks })
         }
     }
+}
+
+/// The name of a workload, from its words joined by `~`, as in `rows=3~cols=257`. A value may hold a `~` too.
+fn name_of(joined: &str) -> Result<String, String> {
+    let mut name = String::new();
+    for part in joined.split('~').filter(|part| !part.is_empty()) {
+        match (name.is_empty(), part.contains('=')) {
+            (true, false) => {
+                return Err(format!("'{part}' names no workload: name one as in workload=rows=3~cols=257"));
+            }
+            (true, true) => {}
+            (false, is_word) => name.push(if is_word { ' ' } else { '~' }),
+        }
+        name += part;
+    }
+    Ok(name)
 }

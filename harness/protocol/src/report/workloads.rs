@@ -148,7 +148,8 @@ impl Report {
 
     /// What was measured of each workload, in the order of the lines; of at most [`MOST`].
     pub fn workload_figures(&self) -> Vec<Workload> {
-        let rows: Vec<Words> = self.workloads.iter().take(MOST).map(|line| super::words(line)).collect();
+        let rows: Vec<Words> =
+            self.workload_lines().iter().take(MOST).map(|line| super::words(line)).collect();
         let named = named_words(&[&rows]);
         rows.iter().map(|words| Workload::of(words, named)).collect()
     }
@@ -179,7 +180,7 @@ impl Report {
 
     /// The verdict on the whole, given that on its aggregate: a slower workload makes it *mixed*.
     pub(super) fn of_whole(&self, aggregate: Speed) -> Speed {
-        let lines = self.workloads.iter().take(MOST);
+        let lines = self.workload_lines().iter().take(MOST);
         let each: Vec<Speed> = lines.filter_map(|line| speed(&super::words(line))).collect();
         if each.len() < 2 { aggregate } else { Speed::of_whole(aggregate, &each) }
     }

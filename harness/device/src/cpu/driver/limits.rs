@@ -29,17 +29,16 @@ pub fn sms(variable: Option<OsString>) -> Result<u32, DeviceError> {
     })
 }
 
-/// Returns the bytes of memory of this machine, or of this container where it has a limit.
-fn memory_bytes() -> u64 {
+/// Returns the bytes of memory of the machine, without the limits of control groups.
+fn machine_bytes() -> u64 {
     let info = rustix::system::sysinfo();
-    let machine = (info.totalram as u64).saturating_mul(u64::from(info.mem_unit));
-    let container = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
-    container.and_then(|text| text.trim().parse().ok()).map_or(machine, |limit: u64| limit.min(machine))
+    (info.totalram as u64).saturating_mul(u64::from(info.mem_unit))
 }
 
-/// Returns the bytes of memory of the device: that of the machine or container, or less. `variable` is the value of LAB_CPU_MEMORY_MIB.
+/// Returns the bytes of memory of the device: what this process may use of the machine's, or less. `variable` is the value of
+/// LAB_CPU_MEMORY_MIB.
 pub fn memory(variable: Option<OsString>) -> Result<u64, DeviceError> {
-    let all = memory_bytes();
+    let all = lab_system::memory::usable().map_or_else(machine_bytes, |memory| memory.all);
     let Some(text) = variable else { return Ok(all) };
     let mib: Option<u64> = text.to_str().and_then(|text| text.parse().ok()).filter(|mib| *mib > 0);
     mib.map(|mib| mib.saturating_mul(1 << 20).min(all)).ok_or_else(|| {

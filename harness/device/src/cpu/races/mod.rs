@@ -29,3 +29,4 @@ mod shadow;
 
 pub use detector::{AccessKind, AtomicOperation, RaceDetector, ThreadId};
 pub use report::{BarrierScope, LOG_VARIABLE, MemorySpace, Race, RacingAccess};
+pub use shadow::SHADOW_PER_BYTE;

@@ -55,6 +55,9 @@ struct Word {
     reads: [ShadowAccess; READS],
 }
 
+/// Bytes that the detector keeps for each byte that a launch accesses.
+pub const SHADOW_PER_BYTE: usize = size_of::<Word>() / WORD;
+
 /// The last accesses to memory, by page and word.
 #[derive(Default)]
 pub struct ShadowMemory {

@@ -266,6 +266,16 @@ fn each_on_a_thread<I: Sync, R: Send>(items: &[I], make: impl Fn(&I) -> R + Sync
     made.into_iter().map(|(_, result)| result).collect()
 }
 
+/// Bytes of a set of a case's inputs.
+pub fn bytes_of_inputs(case: &Case) -> usize {
+    case.tensors.iter().filter(|tensor| tensor.values.is_some()).map(CaseTensor::bytes).sum()
+}
+
+/// The number of sets of a part.
+pub fn sets_in(case: &Case, part: Part, planted: &PlantedSets, device: &DeviceInfo) -> usize {
+    sets_of(case, part, planted, device).len()
+}
+
 /// The number of input sets. A timed window launches each set once at most, so a case with short launches gets as many as
 /// make the window long enough for the device's clock. A huge case has one set, to save time. A case that is not timed
 /// has two, so that no launch can know which one it gets.

@@ -1,54 +1,192 @@
-//! Whether the workloads fit in the memory of the device. Found before anything is drawn: inputs of a workload that fits nowhere
-//! would fill the memory of the machine first.
+//! Whether the workloads fit in memory. Found before anything is drawn: inputs of a workload that fits nowhere would fill the memory
+//! of the machine first.
+//!
+//! The worker's buffers are in the memory of the device, and the judge's copies of inputs and results in that of the machine. On the
+//! cpu device both are in the memory of the machine, and a worker also knows there what each of its buffers must hold.
 
-use super::case_data::sets;
-use super::spec::{Case, CaseTensor, ProblemSpec};
+use super::case_data::{Part, bytes_of_inputs, planted_sets, sets, sets_in};
+use super::spec::{Case, ProblemSpec, TensorRole};
 use crate::problem::key_error::KeyError;
+use crate::worker::guarded_bytes;
 use lab_device::DeviceInfo;
+use lab_device::cpu::SHADOW_PER_BYTE;
+use lab_system::memory::MemoryBytes;
 
-/// Refuses workloads that the device cannot hold: one that is too large by itself, or the timed ones together, because all of
-/// them are in memory at once. `chosen` are indices into the spec's cases.
-pub fn check(spec: &ProblemSpec, chosen: &[usize], device: &DeviceInfo) -> Result<(), KeyError> {
-    if device.memory_bytes == 0 {
-        return Ok(());
-    }
-    let needs = |index: &usize| (*index, needed(&spec.cases[*index], device));
-    let all: Vec<(usize, u64)> = chosen.iter().map(needs).collect();
-    let Some((largest, most)) = all.iter().copied().max_by_key(|(_, bytes)| *bytes) else { return Ok(()) };
-    let timed = all.iter().filter(|(index, _)| !spec.cases[*index].held_out);
-    let together = timed.clone().fold(0u64, |sum, (_, bytes)| sum.saturating_add(*bytes));
-    let (label, (table, number)) = (&spec.cases[largest].label, spec.cases[largest].table);
-    let refused = |what: String| Err(KeyError::new(what).within("dims").within(number).within(table));
-    let has = format!("{} has {}", device.name, in_words(device.memory_bytes));
-    let cpu = if device.emulated { ", or let cpu_max_cells leave it out" } else { "" };
-    let remedy = format!("make it smaller, remove it{cpu}, or use a device with more memory");
-    let also = if device.emulated { ", with what the judge and the reference hold" } else { "" };
-    if most > device.memory_bytes {
-        let sets = sets(&spec.cases[largest], device);
-        let times = if sets == 1 { String::new() } else { format!(" for {sets} sets of inputs and outputs") };
-        return refused(format!(
-            "the workload {label} needs {} of device memory{times}{also}, and {has}: {remedy}",
-            in_words(most)
-        ));
-    }
-    if together > device.memory_bytes {
-        return refused(format!(
-            "the {} timed workloads together need {} of device memory{also}, and {has}; the largest is {label} with {}: {remedy}",
-            timed.count(),
-            in_words(together),
-            in_words(most)
-        ));
-    }
-    Ok(())
+/// What a run holds.
+pub struct HeldMemory<'a> {
+    pub spec: &'a ProblemSpec,
+    /// The cases of the run, as indices into the spec's.
+    pub chosen: &'a [usize],
+    /// Those of them that get new inputs where others have lain.
+    pub renewed: &'a [usize],
+    pub device: &'a DeviceInfo,
 }
 
-/// Bytes of all tensors of a case in all its sets. The guard zones around them come on top. The memory of the emulated device is that
-/// of the machine: there the judge's copies of all sets, and one set of the reference's worker, count too.
-fn needed(case: &Case, device: &DeviceInfo) -> u64 {
-    let of_set =
-        case.tensors.iter().map(CaseTensor::bytes).fold(0u64, |sum, bytes| sum.saturating_add(bytes as u64));
-    let sets = sets(case, device) as u64;
-    of_set.saturating_mul(if device.emulated { 2 * sets + 1 } else { sets })
+/// Bytes in buffers of workers, and in the judge.
+#[derive(Clone, Copy, Default)]
+struct Bytes {
+    workers: u64,
+    judge: u64,
+}
+
+impl Bytes {
+    fn plus(self, other: Bytes) -> Bytes {
+        let workers = self.workers.saturating_add(other.workers);
+        Bytes { workers, judge: self.judge.saturating_add(other.judge) }
+    }
+
+    fn all(self) -> u64 {
+        self.workers.saturating_add(self.judge)
+    }
+}
+
+/// The page of a GPU's memory.
+const GPU_PAGE: usize = 2 << 20;
+
+impl HeldMemory<'_> {
+    /// Refuses workloads that do not fit: one that is too large by itself, or all of them, because the timed ones are in memory at
+    /// once. `machine` is what this process may use of the machine's memory.
+    pub fn check(&self, machine: Option<MemoryBytes>) -> Result<(), KeyError> {
+        let each = self.chosen.iter().map(|index| (*index, self.alone(*index)));
+        let Some((largest, alone)) = each.max_by_key(|(_, bytes)| bytes.all()) else { return Ok(()) };
+        let together = self.together();
+        let case = &self.spec.cases[largest];
+        let (label, (table, number), emulated) = (&case.label, case.table, self.device.emulated);
+        let refused = |what: String| Err(KeyError::new(what).within("dims").within(number).within(table));
+        let cpu = if emulated { ", or let cpu_max_cells leave it out" } else { "" };
+        let also = if emulated { ", with what the judge and the reference hold" } else { "" };
+        let on_device = |bytes: Bytes| if emulated { bytes.all() } else { bytes.workers };
+        let the_largest = format!("the largest is {label} with");
+        if self.device.memory_bytes > 0 {
+            let has = format!("{} has {}", self.device.name, in_words(self.device.memory_bytes));
+            let remedy = format!("make it smaller, remove it{cpu}, or use a device with more memory");
+            if on_device(alone) > self.device.memory_bytes {
+                let sets = sets(case, self.device);
+                let times =
+                    if sets == 1 { String::new() } else { format!(" for {sets} sets of inputs and outputs") };
+                let needs = in_words(on_device(alone));
+                return refused(format!(
+                    "the workload {label} needs {needs} of device memory{times}{also}, and {has}: {remedy}"
+                ));
+            }
+            if on_device(together) > self.device.memory_bytes {
+                return refused(format!(
+                    "the workloads together need {} of device memory{also}, and {has}; {the_largest} {}: {remedy}",
+                    in_words(on_device(together)),
+                    in_words(on_device(alone)),
+                ));
+            }
+        }
+        let Some(machine) = machine else { return Ok(()) };
+        let on_machine = |bytes: Bytes| if emulated { bytes.all() } else { bytes.judge };
+        let needs = on_machine(together);
+        if needs <= machine.free {
+            return Ok(());
+        }
+        let (what, also) = if emulated { ("the workloads", also) } else { ("the judge's copies", "") };
+        let (now, first) = match needs <= machine.all {
+            true => (" free now", "end other programs, "),
+            false => ("", ""),
+        };
+        let has = in_words(if now.is_empty() { machine.all } else { machine.free });
+        refused(format!(
+            "{what} together need {} of this machine's memory{also}, and it has {has}{now}; {the_largest} {}: {first}make it \
+             smaller or remove it{cpu}",
+            in_words(needs),
+            in_words(on_machine(alone)),
+        ))
+    }
+
+    /// Why the race detector cannot watch a launch of one of these cases, beside the run; `None` if it can.
+    pub fn too_large_to_watch(&self, cases: &[usize], machine: Option<MemoryBytes>) -> Option<String> {
+        let watched = cases.iter().map(|index| (*index, self.under_detector(&self.spec.cases[*index])));
+        let (index, bytes) = watched.max_by_key(|(_, bytes)| *bytes)?;
+        let needs = self.together().all().saturating_add(bytes);
+        let machine = machine.map_or(u64::MAX, |machine| machine.free);
+        let device = if self.device.memory_bytes == 0 { u64::MAX } else { self.device.memory_bytes };
+        (needs > machine.min(device)).then(|| {
+            format!(
+                "to watch {} takes up to {} of memory, and {} has less beside the run: add a small workload",
+                self.spec.cases[index].label,
+                in_words(bytes),
+                self.device.name
+            )
+        })
+    }
+
+    /// What the run holds at the most. All timed cases are there at once, and one case at a time is checked.
+    fn together(&self) -> Bytes {
+        let resident = self.chosen.iter().map(|index| self.resident(&self.spec.cases[*index]));
+        let checked = self.chosen.iter().map(|index| self.checked(*index)).max_by_key(|bytes| bytes.all());
+        resident.fold(Bytes::default(), Bytes::plus).plus(checked.unwrap_or_default())
+    }
+
+    fn alone(&self, index: usize) -> Bytes {
+        self.resident(&self.spec.cases[index]).plus(self.checked(index))
+    }
+
+    /// Of a timed case: its sets on the candidate's worker, and the judge's copies.
+    fn resident(&self, case: &Case) -> Bytes {
+        if case.held_out {
+            return Bytes::default();
+        }
+        let sets = sets(case, self.device);
+        Bytes { workers: times(self.on_worker(case), sets), judge: times(self.copies(case), sets) }
+    }
+
+    /// What is there only while a case is checked: sets that are not timed, one of them at a time on a worker, and what a launch
+    /// wrote while that of the next launch is read.
+    fn checked(&self, index: usize) -> Bytes {
+        let case = &self.spec.cases[index];
+        let planted = planted_sets(self.spec, case, self.device, 0);
+        let parts = [
+            (Part::Drawn, case.held_out),
+            (Part::Planted, true),
+            (Part::Renewed, self.renewed.contains(&index)),
+        ];
+        let untimed = parts.into_iter().filter(|(_, is_there)| *is_there);
+        let untimed: usize = untimed.map(|(part, _)| sets_in(case, part, &planted, self.device)).sum();
+        let workers = if untimed > 0 { self.on_worker(case) } else { 0 };
+        let written = 2 * outputs(self.spec, case);
+        Bytes { workers, judge: times(self.copies(case), untimed).saturating_add(written) }
+    }
+
+    /// A set of a case on a worker: its buffers between guard zones, and on the cpu device what they must hold.
+    fn on_worker(&self, case: &Case) -> u64 {
+        let page = if self.device.emulated { 1 } else { GPU_PAGE };
+        let buffers = case.tensors.iter().map(|tensor| {
+            let guarded = guarded_bytes(tensor.bytes(), page).unwrap_or(usize::MAX) as u64;
+            let known = if self.device.emulated { tensor.bytes() as u64 } else { 0 };
+            guarded.saturating_add(known)
+        });
+        sum(buffers)
+    }
+
+    /// A set of a case in the judge: the inputs, and what the reference says of them.
+    fn copies(&self, case: &Case) -> u64 {
+        let inputs = bytes_of_inputs(case) as u64;
+        let expected = if self.spec.steps > 1 { 2 } else { 1 };
+        inputs.saturating_add(times(outputs(self.spec, case), expected))
+    }
+
+    /// A launch under the detector: its inputs in the judge, its buffers, and what it notes of each access to them.
+    fn under_detector(&self, case: &Case) -> u64 {
+        let all = sum(case.tensors.iter().map(|tensor| tensor.bytes() as u64));
+        times(all, 2 + SHADOW_PER_BYTE).saturating_add(bytes_of_inputs(case) as u64)
+    }
+}
+
+fn outputs(spec: &ProblemSpec, case: &Case) -> u64 {
+    let tensors = spec.tensors.iter().zip(&case.tensors);
+    sum(tensors.filter(|(tensor, _)| tensor.role != TensorRole::In).map(|(_, shaped)| shaped.bytes() as u64))
+}
+
+fn sum(bytes: impl Iterator<Item = u64>) -> u64 {
+    bytes.fold(0, u64::saturating_add)
+}
+
+fn times(bytes: u64, count: usize) -> u64 {
+    bytes.saturating_mul(count as u64)
 }
 
 /// `3.2 GiB`, `640 MiB`, `12 KiB`.
@@ -62,56 +200,5 @@ fn in_words(bytes: u64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-    use crate::problem::tensor::file;
-    use crate::testing;
-
-    /// Scales `n` numbers, for each of these workloads.
-    fn spec(workloads: &[u64]) -> ProblemSpec {
-        let mut text = "entry = \"scale\"\ndims = [\"n\"]\nbytes = \"8 * n\"\n".to_owned();
-        for (name, role) in [("x", "role = \"in\"\nvalues = { constant = 1.0 }"), ("y", "role = \"out\"")] {
-            text += &format!("[[tensor]]\nname = \"{name}\"\n{role}\ntype = \"f32\"\nshape = [\"n\"]\n");
-        }
-        text += "[tolerance.f32]\natol = 1e-6\n[objective]\nsamples = \"n\"\n";
-        for n in workloads {
-            text += &format!("[[workload]]\ndims = {{ n = {n} }}\n");
-        }
-        file::parse(std::path::Path::new("problem.toml"), &text, None).unwrap()
-    }
-
-    fn refusal(workloads: &[u64], memory_mib: u64, emulated: bool) -> Option<String> {
-        let device = DeviceInfo { memory_bytes: memory_mib << 20, emulated, ..testing::device() };
-        let spec = spec(workloads);
-        let chosen: Vec<usize> = (0..spec.cases.len()).collect();
-        check(&spec, &chosen, &device).err().map(|error| error.to_string())
-    }
-
-    #[test]
-    fn a_workload_that_fits_no_device_is_named_with_what_it_needs() {
-        // 400 million numbers in two tensors, one set: 3.2 GB.
-        let why = refusal(&[16, 400_000_000], 2048, false).unwrap();
-        let wanted = "the workload n=400000000 needs 3.0 GiB of device memory, and fake has 2.0 GiB: make it smaller, remove it, or";
-        assert!(why.starts_with(wanted), "{why}");
-        assert_eq!(refusal(&[16, 400_000_000], 4096, false), None);
-        // A device that does not tell refuses nothing now.
-        assert_eq!(refusal(&[16, 400_000_000], 0, false), None);
-    }
-
-    #[test]
-    fn workloads_that_fit_one_by_one_may_not_fit_together() {
-        let why = refusal(&[50_000_000, 60_000_000, 50_000_000], 1000, false).unwrap();
-        let wanted = "the 3 timed workloads together need 1.2 GiB of device memory, and fake has 1000 MiB; the largest is n=60000000 with 458 MiB: ";
-        assert!(why.starts_with(wanted), "{why}");
-    }
-
-    #[test]
-    fn on_the_emulated_device_the_judge_and_the_reference_share_the_memory() {
-        // Three times 8 bytes of 60 million numbers: the worker's, the judge's, and the reference's.
-        let wanted = "the workload n=60000000 needs 1.3 GiB of device memory, with what the judge and the reference hold, and fake has 1000 MiB: ";
-        let why = refusal(&[60_000_000], 1000, true).unwrap();
-        assert!(why.starts_with(wanted) && why.contains("or let cpu_max_cells leave it out"), "{why}");
-        assert_eq!(refusal(&[60_000_000], 1000, false), None);
-    }
-}
+#[path = "device_memory_tests.rs"]
+mod tests;

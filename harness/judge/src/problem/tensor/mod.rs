@@ -43,9 +43,11 @@ use crate::profile::workload::ProfileCase;
 use crate::worker::compile_ahead::Call;
 use crate::worker::{ModuleId, Worker};
 use case_data::{Ahead, Part};
+use device_memory::HeldMemory;
 use lab_device::DeviceInfo;
 use lab_protocol::report::JudgedWorkloads;
 use lab_protocol::{Language, When};
+use lab_system::memory;
 use objective::Figure;
 use outcomes::CaseOutcomes;
 use reference::ReferenceKernel;
@@ -218,7 +220,8 @@ impl Problem for TensorProblem {
         if worker.is_python() {
             self.renewed = cases_to_renew(&self.spec, self.timed_cases(), self.when, self.seed(cx));
         }
-        device_memory::check(&self.spec, &self.chosen, cx.device)
+        self.held(&self.chosen, cx.device)
+            .check(memory::usable())
             .map_err(|error| error.stop(&self.path(), &self.text))?;
         if !is_from_stock {
             self.reference = Some(ReferenceKernel::start(&self.spec, &self.folder, cx)?);
@@ -318,6 +321,14 @@ impl Problem for TensorProblem {
         Ok(self.choose_for_check())
     }
 
+    fn require_memory_for_races(&self, device: &DeviceInfo, beside_a_run: bool) -> Result<(), Stop> {
+        let of_run = if beside_a_run { self.cases_of(&self.spec, self.when, device) } else { Vec::new() };
+        match self.held(&of_run, device).too_large_to_watch(&self.chosen, memory::usable()) {
+            Some(why) => Err(Stop::Lab(why)),
+            None => Ok(()),
+        }
+    }
+
     fn launch_for_check(
         &mut self,
         cx: &mut ProblemContext,
@@ -349,6 +360,13 @@ impl Problem for TensorProblem {
         folder: &Path,
     ) -> Result<(), Stop> {
         self.dump_chosen(cx, worker, module, folder)
+    }
+}
+
+impl TensorProblem {
+    /// What a run of these cases holds.
+    fn held<'a>(&'a self, chosen: &'a [usize], device: &'a DeviceInfo) -> HeldMemory<'a> {
+        HeldMemory { spec: &self.spec, chosen, renewed: &self.renewed, device }
     }
 }
 

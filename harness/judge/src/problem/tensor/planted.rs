@@ -51,13 +51,14 @@ pub enum Extreme {
     SignedZero,
     /// Numbers below the smallest normal one of the type.
     Denormal,
-    /// Both ends of the range; without a range, the largest finite number of the type, in both signs.
+    /// Both ends of the range; without a range, the largest finite number of the type, in both signs, and lines that lie wholly
+    /// beside the lowest and the highest one.
     Saturated,
-    /// Positive infinity: in the first cell, in the last one, in some, in all.
+    /// Positive infinity: in the first cell, in the last one, in some, in all, and in all but one, which is the highest number.
     Inf,
-    /// Negative infinity, at the same places.
+    /// Negative infinity, at the same places; the one number is the lowest.
     NegativeInf,
-    /// NaN, at the same places.
+    /// NaN: in the first cell, in the last one, in some, in all.
     Nan,
 }
 

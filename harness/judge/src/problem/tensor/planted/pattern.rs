@@ -22,6 +22,12 @@ enum Place {
     /// One or two of them, chosen at random.
     Some,
     All,
+    /// All but one, which is not the first and holds the last finite number on that side.
+    AllButOne,
+    /// All of them, within a tenth of the type's lowest finite number.
+    Low,
+    /// The same with the highest one.
+    High,
 }
 
 /// The numbers that a tensor may hold.
@@ -60,8 +66,7 @@ impl Numbers {
 
     /// A number of the outermost tenth before the end on one side of zero, which is whole in a type of integers.
     fn outermost(&self, end: f64, rng: &mut ChaCha8Rng) -> f64 {
-        let share = below(rng, 1 << 20) as f64 / f64::from(1 << 20);
-        let number = end * (1.0 - 0.1 * share);
+        let number = share_of(end, rng);
         self.clamp(if self.dtype.integers().is_some() { number.round() } else { number })
     }
 
@@ -72,6 +77,12 @@ impl Numbers {
     fn may_be_negative(&self) -> bool {
         self.range.is_none_or(|(low, _)| low < 0.0) && encodes(self.dtype, -1.0)
     }
+}
+
+/// At least nine tenths of a number.
+fn share_of(end: f64, rng: &mut ChaCha8Rng) -> f64 {
+    let share = below(rng, 1 << 20) as f64 / f64::from(1 << 20);
+    end * (1.0 - 0.1 * share)
 }
 
 /// Whether a type has exactly this number.
@@ -95,10 +106,12 @@ impl Pattern {
                 let places: &[Place] = match cells {
                     _ if !fits => &[],
                     1 => &[Place::All],
-                    2 => &[Place::First, Place::Last, Place::All],
-                    _ => &[Place::First, Place::Last, Place::Some, Place::All],
+                    2 => &[Place::First, Place::Last, Place::All, Place::AllButOne],
+                    _ => &[Place::First, Place::Last, Place::Some, Place::All, Place::AllButOne],
                 };
-                places.iter().map(|place| Pattern { kind, place: *place }).collect()
+                // NaN has no neighbour among the numbers.
+                let is_there = |place: &&Place| **place != Place::AllButOne || kind != Extreme::Nan;
+                places.iter().filter(is_there).map(|place| Pattern { kind, place: *place }).collect()
             }
             Extreme::Ties if several && cells > 2 => {
                 vec![Pattern { kind, place: Place::Some }, Pattern { kind, place: Place::Last }]
@@ -122,6 +135,10 @@ impl Pattern {
                 && numbers.dtype.subnormals().is_some_and(|(step, count)| {
                     numbers.holds(step) && numbers.holds(step * f64::from(count))
                 })),
+            // With a range, `large_negative` and `large_positive` lie at its ends already.
+            Extreme::Saturated if numbers.range.is_none() => {
+                [Place::Own, Place::Low, Place::High].map(|place| Pattern { kind, place }).to_vec()
+            }
             Extreme::Saturated => own(!is_one_number),
         }
     }
@@ -134,6 +151,9 @@ impl Pattern {
             Place::Last => "last",
             Place::Some => "some",
             Place::All => "all",
+            Place::AllButOne => "all_but_one",
+            Place::Low => "low",
+            Place::High => "high",
         };
         format!("{}_{place}", self.kind.word())
     }
@@ -181,6 +201,11 @@ impl Pattern {
                     line.set(at, if is_negative { numbers.clamp(-size) } else { size });
                 }
             }
+            Extreme::Saturated if matches!(self.place, Place::Low | Place::High) => {
+                let sign = if self.place == Place::Low { -1.0 } else { 1.0 };
+                let end = sign * numbers.dtype.largest();
+                (0..line.cells).for_each(|at| line.set(at, share_of(end, rng)));
+            }
             Extreme::Saturated => {
                 let largest = numbers.dtype.largest();
                 let (low, high) = numbers.range.unwrap_or((-largest, largest));
@@ -194,10 +219,15 @@ impl Pattern {
                 let places = match self.place {
                     Place::First => vec![0],
                     Place::Last => vec![last],
-                    Place::Some | Place::Own => (0..=below(rng, 2)).map(|_| below(rng, line.cells)).collect(),
-                    Place::All => (0..line.cells).collect(),
+                    Place::All | Place::AllButOne => (0..line.cells).collect(),
+                    _ => (0..=below(rng, 2)).map(|_| below(rng, line.cells)).collect(),
                 };
                 places.into_iter().for_each(|at| line.set(at, self.kind.special()));
+                if self.place == Place::AllButOne {
+                    let largest = numbers.dtype.largest();
+                    let (low, high) = numbers.range.unwrap_or((-largest, largest));
+                    line.set(1 + below(rng, last), if self.kind == Extreme::Inf { high } else { low });
+                }
             }
         }
     }

@@ -99,6 +99,7 @@ fn what_hides_others_has_sets_without_others() {
         all_words(&sets, &tensors, 1),
         [
             "inf_all",
+            "inf_all_but_one",
             "inf_first",
             "inf_last",
             "inf_some",
@@ -107,6 +108,8 @@ fn what_hides_others_has_sets_without_others() {
             "nan_last",
             "nan_some",
             "saturated",
+            "saturated_high",
+            "saturated_low",
             "ties_last",
             "ties_some"
         ]
@@ -353,10 +356,42 @@ fn ties_zeros_and_denormals_are_what_they_say() {
                         values.dedup();
                         assert!(values.len() <= 4, "{values:?}");
                     }
-                    _ => assert_eq!((largest, smallest), (dtype.largest(), -dtype.largest())),
+                    _ => {
+                        let end = dtype.largest();
+                        let (low, high) = match words(&placed)[0].as_str() {
+                            "saturated" => {
+                                assert_eq!((smallest, largest), (-end, end));
+                                (-end, end)
+                            }
+                            "saturated_low" => (-end, -0.89 * end),
+                            _ => (0.89 * end, end),
+                        };
+                        assert!(low <= smallest && largest <= high, "{dtype} {after:?}");
+                        assert!(smallest < largest);
+                    }
                 }
             }
         }
+    }
+}
+
+/// Finds a search that starts at the lowest finite number and looks for numbers above it.
+#[test]
+fn in_one_line_of_infinities_a_single_cell_holds_the_last_number_before_them() {
+    let none = planting("false", 1);
+    let like = tensor(&[64], None, &none);
+    for (range, low, high) in
+        [(None, -f64::from(f32::MAX), f64::from(f32::MAX)), (Some((-2.0, 5.0)), -2.0, 5.0)]
+    {
+        let lines = lines_of("[\"inf\", \"negative_inf\", \"nan\"]", PlantedTensor { range, ..like }, 1.0);
+        let line =
+            |word: &str| &lines.iter().find(|(of, _)| of == word).unwrap_or_else(|| panic!("{word}")).1;
+        for (word, end, other) in [("inf", high, f64::INFINITY), ("negative_inf", low, f64::NEG_INFINITY)] {
+            let line = line(&format!("{word}_all_but_one"));
+            let at = line.iter().position(|x| *x == end).unwrap();
+            assert!(at > 0 && line.iter().filter(|x| **x == other).count() == 63, "{line:?}");
+        }
+        assert_eq!(lines.len(), 14, "NaN has no such line");
     }
 }
 
