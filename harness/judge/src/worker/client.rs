@@ -178,6 +178,22 @@ impl Worker {
         }
     }
 
+    /// [`Worker::buffer`] for several buffers: names and bytes.
+    pub fn buffers(&mut self, wanted: Vec<(String, usize)>) -> Result<Vec<BufferId>, Stop> {
+        // Each is a call of Python's own there, whatever the message.
+        if self.is_python() {
+            return wanted.iter().map(|(name, bytes)| self.buffer(name, *bytes)).collect();
+        }
+        let sizes: Vec<usize> = wanted.iter().map(|(_, bytes)| *bytes).collect();
+        match self.request(&WorkerRequest::AllocateAll { buffers: wanted })? {
+            WorkerReply::Buffers(ids) if ids.len() == sizes.len() => {
+                self.bytes.extend(ids.iter().copied().zip(sizes));
+                Ok(ids)
+            }
+            _ => Err(self.link.invalid_answer("not as many buffers as were asked for")),
+        }
+    }
+
     /// Writes a whole buffer. Breaks its seal.
     pub fn write(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Stop> {
         self.link.call(&WorkerRequest::Write { buffer }, Operation::Own, bytes, 0).map(drop)

@@ -41,6 +41,8 @@ pub enum WorkerRequest {
     MissingEntry { module: ModuleId, entry: String, parameters: Vec<LaunchParameter> },
     /// Allocates a buffer of so many bytes.
     Allocate { name: String, bytes: usize },
+    /// Allocates several buffers: names and bytes.
+    AllocateAll { buffers: Vec<(String, usize)> },
     /// Writes the body into a buffer.
     Write { buffer: BufferId },
     /// Writes the body into a buffer and declares it an input.
@@ -87,6 +89,8 @@ pub enum WorkerReply {
     /// The name that the module lacks, if any.
     MissingEntry(Option<String>),
     Buffer(BufferId),
+    /// In the order in which they were asked for.
+    Buffers(Vec<BufferId>),
     Launched {
         seconds: f64,
         launched: Launched,

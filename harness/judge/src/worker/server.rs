@@ -108,6 +108,9 @@ impl OpenDevice {
             WorkerRequest::Allocate { name, bytes } => {
                 WorkerReply::Buffer(device.memory.allocate(device.driver, name, bytes)?)
             }
+            WorkerRequest::AllocateAll { buffers } => {
+                WorkerReply::Buffers(device.memory.allocate_all(device.driver, buffers)?)
+            }
             WorkerRequest::Write { buffer } => {
                 device.memory.write(device.driver, buffer, &body)?;
                 WorkerReply::Done

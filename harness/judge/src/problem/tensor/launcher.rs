@@ -106,9 +106,8 @@ impl CaseLauncher {
         sets: &[Inputs],
     ) -> Result<Self, Stop> {
         let mut launcher = CaseLauncher::without_sets(spec, index, false);
+        launcher.allocate(worker, sets)?;
         for (number, set) in sets.iter().enumerate() {
-            let buffers = launcher.buffers(worker, set)?;
-            launcher.sets.push(buffers);
             launcher.write_inputs(worker, number, set)?;
         }
         Ok(launcher)
@@ -127,10 +126,7 @@ impl CaseLauncher {
         sets: &[Inputs],
     ) -> Result<Self, Stop> {
         let mut launcher = CaseLauncher::without_sets(spec, index, true);
-        if let Some(first) = sets.first() {
-            let buffers = launcher.buffers(worker, first)?;
-            launcher.sets.push(buffers);
-        }
+        launcher.allocate(worker, sets.get(..1).unwrap_or_default())?;
         Ok(launcher)
     }
 
@@ -144,17 +140,27 @@ impl CaseLauncher {
         if self.shares_buffers { 0 } else { set % self.sets.len().max(1) }
     }
 
-    fn buffers(&self, worker: &mut Worker, set: &Inputs) -> Result<SetBuffers, Stop> {
-        let mut buffers = Vec::new();
-        for ((tensor, shaped), content) in self.spec.tensors.iter().zip(&self.case().tensors).zip(set) {
-            let buffer = worker.buffer(&self.name_of(&tensor.name), shaped.bytes())?;
-            worker.set_poisons(buffer, shaped.dtype.poisons());
-            buffers.push(match content {
-                Some(_) if tensor.role == TensorRole::In => TensorBuffer::Input(buffer),
-                _ => TensorBuffer::Output(buffer),
-            });
+    /// Allocates the buffers of these sets.
+    fn allocate(&mut self, worker: &mut Worker, sets: &[Inputs]) -> Result<(), Stop> {
+        let tensors = || self.spec.tensors.iter().zip(&self.case().tensors);
+        let wanted = sets
+            .iter()
+            .flat_map(|_| tensors().map(|(tensor, shaped)| (self.name_of(&tensor.name), shaped.bytes())));
+        let mut ids = worker.buffers(wanted.collect())?.into_iter();
+        let mut all = Vec::with_capacity(sets.len());
+        for set in sets {
+            let mut buffers = Vec::with_capacity(set.len());
+            for (((tensor, shaped), content), id) in tensors().zip(set).zip(&mut ids) {
+                worker.set_poisons(id, shaped.dtype.poisons());
+                buffers.push(match content {
+                    Some(_) if tensor.role == TensorRole::In => TensorBuffer::Input(id),
+                    _ => TensorBuffer::Output(id),
+                });
+            }
+            all.push(SetBuffers(buffers));
         }
-        Ok(SetBuffers(buffers))
+        self.sets = all;
+        Ok(())
     }
 
     /// The case.
