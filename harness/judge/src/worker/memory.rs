@@ -179,6 +179,11 @@ impl Memory {
         Ok(digests)
     }
 
+    /// The size of a buffer.
+    pub fn bytes_of(&mut self, id: BufferId) -> Result<usize, DeviceError> {
+        self.get(id).map(|buffer| buffer.bytes)
+    }
+
     /// Writes a whole buffer. Breaks its seal: the judge may write to an input, and a kernel may not.
     pub fn write(&mut self, driver: &mut dyn Driver, id: BufferId, bytes: &[u8]) -> Result<(), DeviceError> {
         let buffer = self.get(id)?;

@@ -120,6 +120,18 @@ impl OpenDevice {
                 device.memory.seal_as(device.driver, buffer, body)?;
                 WorkerReply::Done
             }
+            WorkerRequest::WriteInputs { buffers } => {
+                let mut rest = body.as_slice();
+                for buffer in buffers {
+                    let bytes = device.memory.bytes_of(buffer)?;
+                    let too_few = || WorkerFailure::Lab("the contents of buffers are too short".into());
+                    let (content, behind) = rest.split_at_checked(bytes).ok_or_else(too_few)?;
+                    device.memory.write(device.driver, buffer, content)?;
+                    device.memory.seal_as(device.driver, buffer, content.to_vec())?;
+                    rest = behind;
+                }
+                WorkerReply::Done
+            }
             WorkerRequest::Read { buffer } => {
                 let bytes = std::mem::take(spare);
                 return Ok((WorkerReply::Done, device.memory.read(device.driver, buffer, bytes)?));
@@ -158,6 +170,13 @@ impl OpenDevice {
                 WorkerReply::Digests(device.memory.digests(device.driver, &buffers, key)?)
             }
             WorkerRequest::Launch(launch) => {
+                let (seconds, launched) = launching.launch(device, &launch)?;
+                WorkerReply::Launched { seconds, launched }
+            }
+            WorkerRequest::FillAndLaunch { fills, launch } => {
+                for (buffer, pattern) in fills {
+                    device.memory.fill(device.driver, buffer, pattern)?;
+                }
                 let (seconds, launched) = launching.launch(device, &launch)?;
                 WorkerReply::Launched { seconds, launched }
             }
