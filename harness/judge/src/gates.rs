@@ -190,7 +190,7 @@ pub fn compare(
     unwritten: Unwritten,
 ) -> TensorComparison {
     /// A thread costs more time than comparing fewer cells than this.
-    const WORTH_A_THREAD: usize = 1 << 16;
+    const WORTH_A_THREAD: usize = 1 << 18;
     let cells = got.len().max(want.len()) / dtype.size();
     if got.len() != want.len() {
         // The worker's client returns whole buffers only. Should a length differ all the same, everything counts as

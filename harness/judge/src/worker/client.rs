@@ -178,6 +178,22 @@ impl Worker {
         }
     }
 
+    /// [`Worker::buffer`] for several buffers: names and bytes.
+    pub fn buffers(&mut self, wanted: Vec<(String, usize)>) -> Result<Vec<BufferId>, Stop> {
+        // Each is a call of Python's own there, whatever the message.
+        if self.is_python() {
+            return wanted.iter().map(|(name, bytes)| self.buffer(name, *bytes)).collect();
+        }
+        let sizes: Vec<usize> = wanted.iter().map(|(_, bytes)| *bytes).collect();
+        match self.request(&WorkerRequest::AllocateAll { buffers: wanted })? {
+            WorkerReply::Buffers(ids) if ids.len() == sizes.len() => {
+                self.bytes.extend(ids.iter().copied().zip(sizes));
+                Ok(ids)
+            }
+            _ => Err(self.link.invalid_answer("not as many buffers as were asked for")),
+        }
+    }
+
     /// Writes a whole buffer. Breaks its seal.
     pub fn write(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Stop> {
         self.link.call(&WorkerRequest::Write { buffer }, Operation::Own, bytes, 0).map(drop)
@@ -186,6 +202,19 @@ impl Worker {
     /// Writes a whole buffer and declares its content an input: [`Worker::breaches`] reports a change of it.
     pub fn write_input(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Stop> {
         self.link.call(&WorkerRequest::WriteInput { buffer }, Operation::Own, bytes, 0).map(drop)
+    }
+
+    /// [`Worker::write_input`] for several buffers. Small contents go in one message.
+    pub fn write_inputs(&mut self, contents: &[(BufferId, &[u8])]) -> Result<(), Stop> {
+        /// Bytes above which copying them together takes longer than further messages.
+        const SMALL: usize = 1 << 20;
+        let bytes: usize = contents.iter().map(|(_, content)| content.len()).sum();
+        if contents.len() < 2 || bytes > SMALL || self.is_python() {
+            return contents.iter().try_for_each(|(buffer, content)| self.write_input(*buffer, content));
+        }
+        let body: Vec<&[u8]> = contents.iter().map(|(_, content)| *content).collect();
+        let request = WorkerRequest::WriteInputs { buffers: contents.iter().map(|(id, _)| *id).collect() };
+        self.link.call(&request, Operation::Own, &body.concat(), 0).map(drop)
     }
 
     /// Reads a whole buffer.
@@ -206,10 +235,13 @@ impl Worker {
         self.request(&WorkerRequest::Fill { buffer, pattern }).map(drop)
     }
 
+    fn chosen_patterns(&mut self, buffers: Vec<BufferId>) -> Vec<(BufferId, u32)> {
+        buffers.into_iter().map(|id| (id, self.next_pattern(id))).collect()
+    }
+
     /// [`Worker::poison`] for several buffers.
     pub fn poison_all(&mut self, buffers: Vec<BufferId>) -> Result<(), Stop> {
-        let chosen: Vec<(BufferId, u32)> =
-            buffers.into_iter().map(|id| (id, self.next_pattern(id))).collect();
+        let chosen = self.chosen_patterns(buffers);
         let mut patterns: Vec<u32> = chosen.iter().map(|(_, pattern)| *pattern).collect();
         patterns.sort_unstable();
         patterns.dedup();
@@ -279,8 +311,22 @@ impl Worker {
 
     /// Launches, waits for the end, and returns the seconds between the device events around the launch.
     pub fn launch(&mut self, launch: &Launch) -> Result<f64, Stop> {
+        self.launch_by(launch, WorkerRequest::Launch(launch.clone()))
+    }
+
+    /// [`Worker::poison_all`], then [`Worker::launch`], in one message.
+    pub fn poison_and_launch(&mut self, buffers: Vec<BufferId>, launch: &Launch) -> Result<f64, Stop> {
+        if self.is_python() {
+            self.poison_all(buffers)?;
+            return self.launch(launch);
+        }
+        let fills = self.chosen_patterns(buffers);
+        self.launch_by(launch, WorkerRequest::FillAndLaunch { fills, launch: launch.clone() })
+    }
+
+    fn launch_by(&mut self, launch: &Launch, request: WorkerRequest) -> Result<f64, Stop> {
         self.state(launch)?;
-        match self.link.call(&WorkerRequest::Launch(launch.clone()), Operation::Launch, &[], 0)?.0 {
+        match self.link.call(&request, Operation::Launch, &[], 0)?.0 {
             WorkerReply::Launched { seconds, launched } => {
                 self.launched = Some(launched);
                 Ok(seconds)

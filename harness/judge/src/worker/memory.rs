@@ -1,13 +1,15 @@
 //! Device buffers between guard zones, and what each byte that no launch may write must hold.
 //!
-//! A buffer has an allocation of its own. Everything in it before and behind the buffer is a guard zone, up to the end
+//! A buffer has pages of its own. Everything in them before and behind the buffer is a guard zone, up to the end
 //! of its last page: noise under a key that only this process knows. A buffer's own content is known too, unless a
 //! launch got the buffer since: an input, a pattern, or the results that the launches before left. So a store is found
 //! wherever in the lab's memory it goes. [`Memory::breaches`] looks; what is cheap on the device is compared by digest.
 
+mod allocating;
+
 use super::content::{Content, difference};
 use super::{Breach, BufferId};
-use lab_device::{DeviceError, Driver, MemoryRange, Noise, POISON, is_poison};
+use lab_device::{DeviceError, Driver, MemoryRange, Noise, is_poison};
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, RandomState};
 
@@ -54,14 +56,18 @@ struct Guards {
 
 struct Buffer {
     name: String,
-    /// Address of the allocation.
+    /// Address of the allocation that its pages are part of.
+    block: u64,
+    /// Address of its first page.
     base: u64,
     /// Bytes of the guard zone before the buffer.
     front: usize,
     bytes: usize,
-    /// Bytes of the allocation.
+    /// Bytes of its pages.
     allocated: usize,
-    /// The first word of the noise in the allocation.
+    /// It was freed. Its memory is watched until the device gets it back.
+    is_freed: bool,
+    /// The first word of the noise in its pages.
     noise: u64,
     content: Content,
     /// Whether a launch was given the buffer since the last check.
@@ -123,41 +129,6 @@ impl Memory {
         Memory { buffers: BTreeMap::new(), next: 0, guards: None, found: Vec::new(), launched: false }
     }
 
-    pub fn allocate(
-        &mut self,
-        driver: &mut dyn Driver,
-        name: String,
-        bytes: usize,
-    ) -> Result<BufferId, DeviceError> {
-        let (front, allocated) = match self.guards {
-            None => (0, bytes),
-            Some(_) => {
-                let too_many = || DeviceError::Driver(format!("{name}: {bytes} bytes are too many"));
-                (FRONT, guarded_bytes(bytes, driver.page_bytes()).ok_or_else(too_many)?)
-            }
-        };
-        let base =
-            if self.guards.is_none() { driver.alloc_exact(bytes)? } else { driver.alloc(allocated)? };
-        // The windows of two buffers differ, so that a copy from one zone into another is a change.
-        let noise = u64::from(self.next) * 40_503;
-        let (content, digests) = (Content::Open, [None; 3]);
-        let given = false;
-        let mut buffer = Buffer { name, base, front, bytes, allocated, noise, content, given, digests };
-        if let Some(guards) = &mut self.guards {
-            guards.fill(driver, &mut buffer)?;
-        }
-        let id = self.next;
-        self.buffers.insert(id, buffer);
-        self.next += 1;
-        Ok(BufferId(id))
-    }
-
-    pub fn free(&mut self, driver: &mut dyn Driver, id: BufferId) -> Result<(), DeviceError> {
-        let base = self.get(id)?.base;
-        self.buffers.remove(&id.0);
-        driver.free(base)
-    }
-
     /// Changes what messages call a buffer.
     pub fn rename(&mut self, id: BufferId, name: &str) -> Result<(), DeviceError> {
         let buffer = self.get(id)?;
@@ -206,6 +177,11 @@ impl Memory {
             digests.push(first);
         }
         Ok(digests)
+    }
+
+    /// The size of a buffer.
+    pub fn bytes_of(&mut self, id: BufferId) -> Result<usize, DeviceError> {
+        self.get(id).map(|buffer| buffer.bytes)
     }
 
     /// Writes a whole buffer. Breaks its seal: the judge may write to an input, and a kernel may not.
@@ -346,27 +322,12 @@ impl Memory {
     }
 
     fn get(&mut self, id: BufferId) -> Result<&mut Buffer, DeviceError> {
-        self.buffers.get_mut(&id.0).ok_or_else(|| DeviceError::Driver(format!("no buffer {}", id.0)))
+        let buffer = self.buffers.get_mut(&id.0).filter(|buffer| !buffer.is_freed);
+        buffer.ok_or_else(|| DeviceError::Driver(format!("no buffer {}", id.0)))
     }
 }
 
 impl Guards {
-    /// Fills a new allocation: the zones with noise, and the buffer with poison.
-    fn fill(&mut self, driver: &mut dyn Driver, buffer: &mut Buffer) -> Result<(), DeviceError> {
-        driver.fill_noise(buffer.base, buffer.front, &self.noise, buffer.noise)?;
-        // From the beginning of the word in which the buffer ends.
-        let end = (buffer.front + buffer.bytes) / 4 * 4;
-        let (address, words) = (buffer.base + end as u64, end as u64 / 4);
-        driver.fill_noise(address, buffer.allocated - end, &self.noise, buffer.noise + words)?;
-        fill(driver, buffer, POISON, |driver, address, bytes| driver.fill(address, bytes, POISON))?;
-        buffer.content = Content::Pattern(POISON);
-        if let Some(digests) = driver.digests(&buffer.ranges(), self.key)? {
-            self.patterns.insert((buffer.bytes, POISON), digests[1]);
-            buffer.digests = [0, 1, 2].map(|range| digests.get(range).copied());
-        }
-        Ok(())
-    }
-
     fn fill_content(
         &mut self,
         driver: &mut dyn Driver,

@@ -41,10 +41,14 @@ pub enum WorkerRequest {
     MissingEntry { module: ModuleId, entry: String, parameters: Vec<LaunchParameter> },
     /// Allocates a buffer of so many bytes.
     Allocate { name: String, bytes: usize },
+    /// Allocates several buffers: names and bytes.
+    AllocateAll { buffers: Vec<(String, usize)> },
     /// Writes the body into a buffer.
     Write { buffer: BufferId },
     /// Writes the body into a buffer and declares it an input.
     WriteInput { buffer: BufferId },
+    /// As `WriteInput` for several buffers, whose contents follow one another in the body.
+    WriteInputs { buffers: Vec<BufferId> },
     /// Reads a whole buffer.
     Read { buffer: BufferId },
     /// Fills a buffer with a repeated 32-bit pattern.
@@ -57,6 +61,8 @@ pub enum WorkerRequest {
     Free { buffer: BufferId },
     /// Launches and waits.
     Launch(Launch),
+    /// Fills buffers, each with a repeated 32-bit pattern, then launches and waits.
+    FillAndLaunch { fills: Vec<(BufferId, u32)>, launch: Launch },
     /// Launches these one after the other, and waits. With `flush`, first fills this buffer with a pattern, as `FlushCache`
     /// does.
     Replay { launches: Vec<Launch>, flush: Option<(BufferId, u32)>, submission: Submission },
@@ -87,6 +93,8 @@ pub enum WorkerReply {
     /// The name that the module lacks, if any.
     MissingEntry(Option<String>),
     Buffer(BufferId),
+    /// In the order in which they were asked for.
+    Buffers(Vec<BufferId>),
     Launched {
         seconds: f64,
         launched: Launched,

@@ -108,6 +108,9 @@ impl OpenDevice {
             WorkerRequest::Allocate { name, bytes } => {
                 WorkerReply::Buffer(device.memory.allocate(device.driver, name, bytes)?)
             }
+            WorkerRequest::AllocateAll { buffers } => {
+                WorkerReply::Buffers(device.memory.allocate_all(device.driver, buffers)?)
+            }
             WorkerRequest::Write { buffer } => {
                 device.memory.write(device.driver, buffer, &body)?;
                 WorkerReply::Done
@@ -115,6 +118,18 @@ impl OpenDevice {
             WorkerRequest::WriteInput { buffer } => {
                 device.memory.write(device.driver, buffer, &body)?;
                 device.memory.seal_as(device.driver, buffer, body)?;
+                WorkerReply::Done
+            }
+            WorkerRequest::WriteInputs { buffers } => {
+                let mut rest = body.as_slice();
+                for buffer in buffers {
+                    let bytes = device.memory.bytes_of(buffer)?;
+                    let too_few = || WorkerFailure::Lab("the contents of buffers are too short".into());
+                    let (content, behind) = rest.split_at_checked(bytes).ok_or_else(too_few)?;
+                    device.memory.write(device.driver, buffer, content)?;
+                    device.memory.seal_as(device.driver, buffer, content.to_vec())?;
+                    rest = behind;
+                }
                 WorkerReply::Done
             }
             WorkerRequest::Read { buffer } => {
@@ -155,6 +170,13 @@ impl OpenDevice {
                 WorkerReply::Digests(device.memory.digests(device.driver, &buffers, key)?)
             }
             WorkerRequest::Launch(launch) => {
+                let (seconds, launched) = launching.launch(device, &launch)?;
+                WorkerReply::Launched { seconds, launched }
+            }
+            WorkerRequest::FillAndLaunch { fills, launch } => {
+                for (buffer, pattern) in fills {
+                    device.memory.fill(device.driver, buffer, pattern)?;
+                }
                 let (seconds, launched) = launching.launch(device, &launch)?;
                 WorkerReply::Launched { seconds, launched }
             }

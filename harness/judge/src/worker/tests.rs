@@ -1,6 +1,7 @@
 //! The rules of a worker, on a device whose kernels are Rust closures.
 #![allow(clippy::unwrap_used)]
 
+mod allocating;
 mod lists;
 mod statements;
 

@@ -92,6 +92,8 @@ impl InputValues {
     /// because each stretch of cells has its own random stream.
     pub fn fill(&self, dtype: Dtype, shape: &[usize], seed: u64) -> Vec<u8> {
         const STRETCH: usize = 1 << 13;
+        /// Stretches that take a thread about a millisecond, which is many times as long as starting it.
+        const WORTH_A_THREAD: usize = 16;
         let size = dtype.size();
         let cells: usize = shape.iter().product();
         let row = match self {
@@ -102,18 +104,23 @@ impl InputValues {
         let mut bytes = vec![0; cells * size];
         let mut stretches: Vec<(usize, &mut [u8])> = bytes.chunks_mut(row * size).enumerate().collect();
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let share = stretches.len().div_ceil(threads).max(1);
-        std::thread::scope(|scope| {
-            for part in stretches.chunks_mut(share) {
-                scope.spawn(move || {
-                    for (stream, stretch) in part {
-                        let mut rng = ChaCha8Rng::seed_from_u64(seed);
-                        rng.set_stream(*stream as u64);
-                        self.fill_stretch(dtype, stretch, &mut rng);
-                    }
-                });
+        let share = stretches.len().div_ceil(threads).max(WORTH_A_THREAD);
+        let fill = |part: &mut [(usize, &mut [u8])]| {
+            for (stream, stretch) in part {
+                let mut rng = ChaCha8Rng::seed_from_u64(seed);
+                rng.set_stream(*stream as u64);
+                self.fill_stretch(dtype, stretch, &mut rng);
             }
-        });
+        };
+        if stretches.len() <= share {
+            fill(&mut stretches);
+        } else {
+            std::thread::scope(|scope| {
+                for part in stretches.chunks_mut(share) {
+                    scope.spawn(|| fill(part));
+                }
+            });
+        }
         bytes
     }
 

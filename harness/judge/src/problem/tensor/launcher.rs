@@ -106,9 +106,8 @@ impl CaseLauncher {
         sets: &[Inputs],
     ) -> Result<Self, Stop> {
         let mut launcher = CaseLauncher::without_sets(spec, index, false);
+        launcher.allocate(worker, sets)?;
         for (number, set) in sets.iter().enumerate() {
-            let buffers = launcher.buffers(worker, set)?;
-            launcher.sets.push(buffers);
             launcher.write_inputs(worker, number, set)?;
         }
         Ok(launcher)
@@ -127,10 +126,7 @@ impl CaseLauncher {
         sets: &[Inputs],
     ) -> Result<Self, Stop> {
         let mut launcher = CaseLauncher::without_sets(spec, index, true);
-        if let Some(first) = sets.first() {
-            let buffers = launcher.buffers(worker, first)?;
-            launcher.sets.push(buffers);
-        }
+        launcher.allocate(worker, sets.get(..1).unwrap_or_default())?;
         Ok(launcher)
     }
 
@@ -144,17 +140,27 @@ impl CaseLauncher {
         if self.shares_buffers { 0 } else { set % self.sets.len().max(1) }
     }
 
-    fn buffers(&self, worker: &mut Worker, set: &Inputs) -> Result<SetBuffers, Stop> {
-        let mut buffers = Vec::new();
-        for ((tensor, shaped), content) in self.spec.tensors.iter().zip(&self.case().tensors).zip(set) {
-            let buffer = worker.buffer(&self.name_of(&tensor.name), shaped.bytes())?;
-            worker.set_poisons(buffer, shaped.dtype.poisons());
-            buffers.push(match content {
-                Some(_) if tensor.role == TensorRole::In => TensorBuffer::Input(buffer),
-                _ => TensorBuffer::Output(buffer),
-            });
+    /// Allocates the buffers of these sets.
+    fn allocate(&mut self, worker: &mut Worker, sets: &[Inputs]) -> Result<(), Stop> {
+        let tensors = || self.spec.tensors.iter().zip(&self.case().tensors);
+        let wanted = sets
+            .iter()
+            .flat_map(|_| tensors().map(|(tensor, shaped)| (self.name_of(&tensor.name), shaped.bytes())));
+        let mut ids = worker.buffers(wanted.collect())?.into_iter();
+        let mut all = Vec::with_capacity(sets.len());
+        for set in sets {
+            let mut buffers = Vec::with_capacity(set.len());
+            for (((tensor, shaped), content), id) in tensors().zip(set).zip(&mut ids) {
+                worker.set_poisons(id, shaped.dtype.poisons());
+                buffers.push(match content {
+                    Some(_) if tensor.role == TensorRole::In => TensorBuffer::Input(id),
+                    _ => TensorBuffer::Output(id),
+                });
+            }
+            all.push(SetBuffers(buffers));
         }
-        Ok(SetBuffers(buffers))
+        self.sets = all;
+        Ok(())
     }
 
     /// The case.
@@ -205,30 +211,41 @@ impl CaseLauncher {
     /// Prepares the outputs of these sets for a launch: poisons them, or writes what the kernel finds in them. `contents`
     /// are all sets.
     pub fn prepare(&self, worker: &mut Worker, sets: &[usize], contents: &[Inputs]) -> Result<(), Stop> {
+        let poisoned = self.write_before(worker, sets, contents)?;
+        worker.poison_all(poisoned)
+    }
+
+    /// Writes what the kernel finds in these sets. Returns the buffers that are still to be poisoned.
+    fn write_before(
+        &self,
+        worker: &mut Worker,
+        sets: &[usize],
+        contents: &[Inputs],
+    ) -> Result<Vec<BufferId>, Stop> {
         let mut poisoned = Vec::new();
         for set in sets {
             for (buffer, content) in self.sets[self.place(*set)].0.iter().zip(&contents[*set]) {
                 match (buffer, content) {
                     (TensorBuffer::Output(id), Some(content)) => worker.write(*id, content)?,
                     (TensorBuffer::Output(id), None) => poisoned.push(*id),
-                    (TensorBuffer::Input(id), Some(content)) if self.shares_buffers => {
-                        worker.write_input(*id, content)?;
-                    }
                     (TensorBuffer::Input(_), _) => {}
                 }
             }
+            if self.shares_buffers {
+                self.write_inputs(worker, *set, &contents[*set])?;
+            }
         }
-        worker.poison_all(poisoned)
+        Ok(poisoned)
     }
 
     /// Writes other inputs into the buffers of a set.
     pub fn write_inputs(&self, worker: &mut Worker, set: usize, content: &Inputs) -> Result<(), Stop> {
-        for (buffer, content) in self.sets[self.place(set)].0.iter().zip(content) {
-            if let (TensorBuffer::Input(id), Some(content)) = (buffer, content) {
-                worker.write_input(*id, content)?;
-            }
-        }
-        Ok(())
+        let buffers = self.sets[self.place(set)].0.iter().zip(content);
+        let inputs = buffers.filter_map(|(buffer, content)| match (buffer, content) {
+            (TensorBuffer::Input(id), Some(content)) => Some((*id, content.as_slice())),
+            _ => None,
+        });
+        worker.write_inputs(&inputs.collect::<Vec<_>>())
     }
 
     /// The launch of `module`'s kernel on this set.
@@ -272,8 +289,8 @@ impl CaseLauncher {
         contents: &[Inputs],
         order: ExecutionOrder,
     ) -> Result<f64, Stop> {
-        self.prepare(worker, &[set], contents)?;
-        let launched = worker.launch(&self.launch_of(module, set, order));
+        let poisoned = self.write_before(worker, &[set], contents)?;
+        let launched = worker.poison_and_launch(poisoned, &self.launch_of(module, set, order));
         launched.map_err(|stop| with_parameters(stop, &self.spec, self.case()))
     }
 
@@ -292,8 +309,7 @@ impl CaseLauncher {
             (TensorBuffer::Output(id), None) => Some(*id),
             _ => None,
         });
-        worker.poison_all(pure.collect())?;
-        worker.launch(&self.launch_of(module, set, order))
+        worker.poison_and_launch(pure.collect(), &self.launch_of(module, set, order))
     }
 
     /// What the last launch on this set wrote, and the patterns that its outputs held before.
