@@ -214,6 +214,15 @@ pub trait Driver {
     }
     /// Fills memory with a repeated 32-bit pattern. `bytes` is a multiple of 4.
     fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError>;
+    /// [`Driver::upload`] for work that follows on the device: may return before the copy has ended. Next to other processes, each
+    /// wait for a GPU takes as long as a turn of theirs.
+    fn upload_before(&mut self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.upload(address, bytes)
+    }
+    /// [`Driver::fill`] for work that follows on the device, as [`Driver::upload_before`].
+    fn fill_before(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {
+        self.fill(address, bytes, pattern)
+    }
     /// Fills memory with noise, from word `first` of the noise on. `address` and `bytes` are multiples of 4.
     fn fill_noise(
         &mut self,

@@ -303,7 +303,7 @@ impl Launching {
         };
         // The statement writes what it states, and all of the result is read.
         device.memory.fill(device.driver, out, UNSTATED)?;
-        device.memory.expect_launch();
+        device.memory.expect_launch(device.driver)?;
         let address = device.memory.address(out)?;
         let info = [device.info.sms, device.info.max_shared_bytes, u32::from(device.info.emulated)];
         let args = [
@@ -360,7 +360,7 @@ impl Launching {
 
 /// The problem's arguments of a launch that follows.
 fn args(device: &mut Device, launch: &Launch) -> Result<Vec<Arg>, DeviceError> {
-    device.memory.expect_launch();
+    device.memory.expect_launch(device.driver)?;
     let arg = |arg: &LaunchArg| match arg {
         LaunchArg::Buffer(id) => Ok(device.memory.address(*id)?.to_le_bytes().to_vec()),
         LaunchArg::Value(bytes) => Ok(bytes.clone()),

@@ -10,7 +10,7 @@ mod allocating;
 use super::content::{Content, difference};
 use super::{Breach, BufferId};
 use lab_device::{DeviceError, Driver, MemoryRange, Noise, is_poison};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{BuildHasher, RandomState};
 
 /// Bytes of the guard zone before a buffer. As a multiple of 256 they keep the alignment of the allocation.
@@ -43,6 +43,8 @@ pub struct Memory {
     found: Vec<Breach>,
     /// Whether there was a launch since the last check.
     launched: bool,
+    /// Inputs whose digests are not computed yet. Those of many take one look at the device.
+    undigested: BTreeSet<u32>,
 }
 
 /// What guard zones hold, and how content is compared.
@@ -126,7 +128,14 @@ impl Memory {
     /// Memory for a worker under a tool. A buffer ends where its allocation does, and nothing is filled with poison:
     /// the tool finds accesses out of bounds and reads of unwritten memory better than guard zones and poison do.
     pub fn under_tool() -> Memory {
-        Memory { buffers: BTreeMap::new(), next: 0, guards: None, found: Vec::new(), launched: false }
+        Memory {
+            buffers: BTreeMap::new(),
+            next: 0,
+            guards: None,
+            found: Vec::new(),
+            launched: false,
+            undigested: BTreeSet::new(),
+        }
     }
 
     /// Changes what messages call a buffer.
@@ -139,8 +148,26 @@ impl Memory {
     }
 
     /// A launch follows.
-    pub fn expect_launch(&mut self) {
+    pub fn expect_launch(&mut self, driver: &mut dyn Driver) -> Result<(), DeviceError> {
         self.launched = true;
+        self.digest_inputs(driver)
+    }
+
+    /// Computes the digests of inputs that were written since the last time.
+    fn digest_inputs(&mut self, driver: &mut dyn Driver) -> Result<(), DeviceError> {
+        let ids = std::mem::take(&mut self.undigested);
+        let Some(guards) = self.guards.as_ref().filter(|_| !ids.is_empty()) else { return Ok(()) };
+        let is_input =
+            |id: &u32| self.buffers.get(id).is_some_and(|b| matches!(b.content, Content::Sealed(_)));
+        let ids: Vec<u32> = ids.into_iter().filter(is_input).collect();
+        let ranges: Vec<MemoryRange> = ids.iter().map(|id| self.buffers[id].ranges()[1]).collect();
+        let Some(digests) = driver.digests(&ranges, guards.key)? else { return Ok(()) };
+        for (id, digest) in ids.iter().zip(digests) {
+            if let Some(buffer) = self.buffers.get_mut(id) {
+                buffer.digests[1] = Some(digest);
+            }
+        }
+        Ok(())
     }
 
     /// The address of a buffer for a launch, which may write there unless the buffer is sealed.
@@ -184,19 +211,36 @@ impl Memory {
         self.get(id).map(|buffer| buffer.bytes)
     }
 
-    /// Writes a whole buffer. Breaks its seal: the judge may write to an input, and a kernel may not.
+    /// Writes a whole buffer, and waits until it is there: a timed launch may follow. Breaks its seal: the judge may write to an input,
+    /// and a kernel may not.
     pub fn write(&mut self, driver: &mut dyn Driver, id: BufferId, bytes: &[u8]) -> Result<(), DeviceError> {
+        let address = self.opened(id, bytes.len())?;
+        driver.upload(address, bytes)
+    }
+
+    /// Writes a whole buffer and declares its content an input. May return before it is there: what follows on the device finds it.
+    pub fn write_input(
+        &mut self,
+        driver: &mut dyn Driver,
+        id: BufferId,
+        content: Vec<u8>,
+    ) -> Result<(), DeviceError> {
+        let address = self.opened(id, content.len())?;
+        driver.upload_before(address, &content)?;
+        self.seal_as(id, content)
+    }
+
+    /// The address of a buffer that gets so many bytes.
+    fn opened(&mut self, id: BufferId, bytes: usize) -> Result<u64, DeviceError> {
         let buffer = self.get(id)?;
-        if bytes.len() != buffer.bytes {
+        if bytes != buffer.bytes {
             return Err(DeviceError::Driver(format!(
-                "{} bytes for buffer {}, which holds {}",
-                bytes.len(),
-                buffer.name,
-                buffer.bytes
+                "{bytes} bytes for buffer {}, which holds {}",
+                buffer.name, buffer.bytes
             )));
         }
         buffer.open();
-        driver.upload(buffer.address(), bytes)
+        Ok(buffer.address())
     }
 
     /// `bytes` are taken for the content, whatever they hold.
@@ -212,8 +256,9 @@ impl Memory {
         Ok(bytes)
     }
 
-    /// Fills a buffer with a repeated pattern. Breaks its seal.
+    /// Fills a buffer with a repeated pattern, and waits until it is there: a timed launch may follow. Breaks its seal.
     pub fn fill(&mut self, driver: &mut dyn Driver, id: BufferId, pattern: u32) -> Result<(), DeviceError> {
+        self.digest_inputs(driver)?;
         self.fill_by(driver, id, pattern, |driver, address, bytes| driver.fill(address, bytes, pattern))
     }
 
@@ -264,24 +309,28 @@ impl Memory {
     /// Declares the content of a buffer an input, which must not change.
     pub fn seal(&mut self, driver: &mut dyn Driver, id: BufferId) -> Result<(), DeviceError> {
         let content = self.read(driver, id, Vec::new())?;
-        self.seal_as(driver, id, content)
+        self.seal_as(id, content)
     }
 
     /// [`Memory::seal`] for a buffer that holds `content`.
-    pub fn seal_as(
+    fn seal_as(&mut self, id: BufferId, content: Vec<u8>) -> Result<(), DeviceError> {
+        let buffer = self.get(id)?;
+        buffer.content = Content::Sealed(content);
+        buffer.digests[1] = None;
+        self.undigested.insert(id.0);
+        Ok(())
+    }
+
+    /// [`Memory::fill`] before a launch, which may follow before the memory is filled.
+    pub fn fill_before(
         &mut self,
         driver: &mut dyn Driver,
         id: BufferId,
-        content: Vec<u8>,
+        pattern: u32,
     ) -> Result<(), DeviceError> {
-        let key = self.guards.as_ref().map(|guards| guards.key);
-        let buffer = self.get(id)?;
-        buffer.digests[1] = match key {
-            Some(key) => driver.digests(&buffer.ranges()[1..2], key)?.map(|digests| digests[0]),
-            None => None,
-        };
-        buffer.content = Content::Sealed(content);
-        Ok(())
+        self.fill_by(driver, id, pattern, |driver, address, bytes| {
+            driver.fill_before(address, bytes, pattern)
+        })
     }
 
     /// The first changed byte of each zone and of each buffer that no launch may have written. What is known of them is
@@ -310,6 +359,7 @@ impl Memory {
         driver: &mut dyn Driver,
         wanted: impl Fn(&Buffer) -> bool,
     ) -> Result<(), DeviceError> {
+        self.digest_inputs(driver)?;
         let Some(guards) = self.guards.as_ref().filter(|_| self.launched) else { return Ok(()) };
         let ranges: Vec<MemoryRange> =
             self.buffers.values().filter(|buffer| wanted(buffer)).flat_map(Buffer::ranges).collect();

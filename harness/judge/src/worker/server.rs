@@ -116,8 +116,7 @@ impl OpenDevice {
                 WorkerReply::Done
             }
             WorkerRequest::WriteInput { buffer } => {
-                device.memory.write(device.driver, buffer, &body)?;
-                device.memory.seal_as(device.driver, buffer, body)?;
+                device.memory.write_input(device.driver, buffer, body)?;
                 WorkerReply::Done
             }
             WorkerRequest::WriteInputs { buffers } => {
@@ -126,8 +125,7 @@ impl OpenDevice {
                     let bytes = device.memory.bytes_of(buffer)?;
                     let too_few = || WorkerFailure::Lab("the contents of buffers are too short".into());
                     let (content, behind) = rest.split_at_checked(bytes).ok_or_else(too_few)?;
-                    device.memory.write(device.driver, buffer, content)?;
-                    device.memory.seal_as(device.driver, buffer, content.to_vec())?;
+                    device.memory.write_input(device.driver, buffer, content.to_vec())?;
                     rest = behind;
                 }
                 WorkerReply::Done
@@ -175,7 +173,7 @@ impl OpenDevice {
             }
             WorkerRequest::FillAndLaunch { fills, launch } => {
                 for (buffer, pattern) in fills {
-                    device.memory.fill(device.driver, buffer, pattern)?;
+                    device.memory.fill_before(device.driver, buffer, pattern)?;
                 }
                 let (seconds, launched) = launching.launch(device, &launch)?;
                 WorkerReply::Launched { seconds, launched }

@@ -238,21 +238,24 @@ impl Driver for CudaDriver {
     }
 
     fn upload(&mut self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.upload_before(address, bytes)?;
+        self.wait(&copying(bytes.len()))
+    }
+
+    fn upload_before(&mut self, address: u64, bytes: &[u8]) -> Result<(), DeviceError> {
         self.allocations.check(address, bytes.len())?;
-        let action = format!("copy {} bytes to the device", bytes.len());
         let staging = self.staging.as_mut().filter(|_| bytes.len() >= WORTH_STAGING);
         // SAFETY: the range is inside a live allocation, and the stream belongs to the context that is current. The driver has
         // read pageable host memory, such as `bytes`, when its own copy returns.
         unsafe {
             match staging {
-                Some(staging) => staging.upload(self.stream, address, bytes)?,
+                Some(staging) => staging.upload(self.stream, address, bytes),
                 None => check(
                     ffi::cuMemcpyHtoDAsync_v2(address, bytes.as_ptr().cast(), bytes.len(), self.stream),
-                    &action,
-                )?,
+                    &copying(bytes.len()),
+                ),
             }
         }
-        self.wait(&action)
     }
 
     fn download(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
@@ -283,11 +286,15 @@ impl Driver for CudaDriver {
     }
 
     fn fill(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {
+        self.fill_before(address, bytes, pattern)?;
+        self.wait(&filling(bytes))
+    }
+
+    fn fill_before(&mut self, address: u64, bytes: usize, pattern: u32) -> Result<(), DeviceError> {
         self.allocations.check(address, bytes)?;
-        let action = format!("fill {bytes} bytes of device memory");
         // SAFETY: the range is inside a live allocation. The driver refuses an address that is not a multiple of 4.
-        check(unsafe { ffi::cuMemsetD32Async(address, pattern, bytes / 4, self.stream) }, &action)?;
-        self.wait(&action)
+        let code = unsafe { ffi::cuMemsetD32Async(address, pattern, bytes / 4, self.stream) };
+        check(code, &filling(bytes))
     }
 
     fn launch(
@@ -347,4 +354,12 @@ impl Drop for CudaDriver {
         // fails, and nothing is left to do about that.
         unsafe { ffi::cuDevicePrimaryCtxRelease_v2(self.device) };
     }
+}
+
+fn copying(bytes: usize) -> String {
+    format!("copy {bytes} bytes to the device")
+}
+
+fn filling(bytes: usize) -> String {
+    format!("fill {bytes} bytes of device memory")
 }

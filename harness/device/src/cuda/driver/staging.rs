@@ -44,6 +44,9 @@ impl Staging {
     pub fn page_locked(&mut self) -> Result<[PageLocked; 2], DeviceError> {
         let of = |buffer: &Buffer| {
             let (host, mut device) = (buffer.memory, 0);
+            // An upload may still read it.
+            // SAFETY: the event lives as long as `self`.
+            check(unsafe { ffi::cuEventSynchronize(buffer.copied) }, ACTION)?;
             // SAFETY: `device` is a live address to write to, and the memory is page-locked.
             let code = unsafe { ffi::cuMemHostGetDevicePointer_v2(&mut device, host, 0) };
             check(code, "find page-locked memory on the device").map(|()| PageLocked { host, device })

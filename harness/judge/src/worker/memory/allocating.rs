@@ -165,7 +165,9 @@ impl Guards {
             let end = (buffer.front + buffer.bytes) / 4 * 4;
             let (address, words) = (buffer.base + end as u64, end as u64 / 4);
             driver.fill_noise(address, buffer.allocated - end, &self.noise, buffer.noise + words)?;
-            fill(driver, buffer, POISON, |driver, address, bytes| driver.fill(address, bytes, POISON))?;
+            fill(driver, buffer, POISON, |driver, address, bytes| {
+                driver.fill_before(address, bytes, POISON)
+            })?;
             buffer.content = Content::Pattern(POISON);
         }
         let ranges: Vec<_> = buffers.iter().flat_map(Buffer::ranges).collect();
