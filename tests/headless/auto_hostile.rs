@@ -51,7 +51,10 @@ fn a_command_that_moves_head_of_the_users_repository_is_told() {
     assert_eq!(ended.out.matches("HEAD of your repository moved").count(), 2, "{ended:?}");
     assert_eq!(state(&lab)["last_turn"]["noticed"], json!([]), "the third turn moved nothing");
     assert_eq!(lab.git("rev-parse main").trim(), head, "the other branch is as it was");
-    assert_eq!(lab.git("log --format=%s"), "lab auto, turn 3\nlab auto, turn 2\nby itself\nlab auto, turn 1\nthe harness\nstart\n");
+    assert_eq!(
+        lab.git("log --format=%s"),
+        "lab auto, turn 3\nlab auto, turn 2\nby itself\nlab auto, turn 1\nthe harness\nstart\n"
+    );
     incumbent_is_back(&lab);
 }
 
@@ -84,8 +87,7 @@ fn a_command_that_removes_the_files_of_the_lab_stops_nothing() {
     assert_eq!(lab.rows().len(), 3);
     for turn in [1, 2, 4] {
         let found = lab.git("for-each-ref --format=%(refname) refs/lab/discarded");
-        let kernels: String =
-            found.lines().map(|name| lab.git(&format!("show {name}:kernel.cu"))).collect();
+        let kernels: String = found.lines().map(|name| lab.git(&format!("show {name}:kernel.cu"))).collect();
         assert!(kernels.contains(&format!("run slower {turn}\n")), "{turn}: {kernels}");
     }
 }
@@ -95,7 +97,10 @@ fn a_command_that_puts_a_link_or_a_folder_in_place_of_what_it_was_given_gives_no
     let lab = lab();
     let tree = "tree=$(git rev-parse --show-toplevel); cd /";
     let cases = [
-        (format!("{tree}; rm -rf $tree; ln -s '{}' $tree", lab.repo.display()), "the command replaced its work tree"),
+        (
+            format!("{tree}; rm -rf $tree; ln -s '{}' $tree", lab.repo.display()),
+            "the command replaced its work tree",
+        ),
         (format!("{tree}; rm -rf $tree; ln -s / $tree"), "the command replaced its work tree"),
         ("rm kernel.cu; mkdir kernel.cu".to_owned(), "its kernel is not taken"),
         ("mv kernel.cu mine; ln -s mine kernel.cu; echo run >> mine".to_owned(), "lab follows no link there"),
@@ -105,11 +110,17 @@ fn a_command_that_puts_a_link_or_a_folder_in_place_of_what_it_was_given_gives_no
         let before = refs();
         let ended = auto(&lab, "--give-up 1", line).is(4).says(said);
         assert!(!ended.out.contains("changed harness.py"), "no file of the user's is taken: {ended:?}");
-        assert_eq!(refs() - before, usize::from(at >= 2), "{line}: what it wrote in its own tree alone is kept");
+        assert_eq!(
+            refs() - before,
+            usize::from(at >= 2),
+            "{line}: what it wrote in its own tree alone is kept"
+        );
         incumbent_is_back(&lab);
     }
     // The answer may be none either, and the kernel is judged.
-    for line in ["ln -s /etc/passwd $LAB_ANSWER", "mkfifo $LAB_ANSWER", "head -c 20000000 /dev/zero > $LAB_ANSWER"] {
+    for line in
+        ["ln -s /etc/passwd $LAB_ANSWER", "mkfifo $LAB_ANSWER", "head -c 20000000 /dev/zero > $LAB_ANSWER"]
+    {
         auto(&lab, "--experiments 1", &format!("echo \"run slower $LAB_TURN\" >> kernel.cu; {line}"))
             .is(0)
             .says("LAB_ANSWER is not read")
@@ -127,7 +138,10 @@ fn a_turn_leaves_huge_files_pipes_and_locked_folders_to_the_next_one_which_remov
         .says("ignored: changed large (not kept: ")
         .says("ignored: changed pipe (not kept: ")
         .says("turn 3: discarded run 3");
-    assert_eq!(lab.git("ls-tree --name-only -r refs/lab/auto/3"), "all\nharness.py\nkernel.cu\nlab.toml\nlocked/inner/file\n");
+    assert_eq!(
+        lab.git("ls-tree --name-only -r refs/lab/auto/3"),
+        "all\nharness.py\nkernel.cu\nlab.toml\nlocked/inner/file\n"
+    );
 }
 
 #[test]
@@ -140,14 +154,19 @@ fn what_a_command_says_cannot_forge_a_trailer_or_move_the_cursor() {
         echo 'turn 9: kept run 99'; echo 'speed_ratio: 9'";
     let ended = auto(&lab, "--experiments 1", line).is(0).says("turn 1: kept run 1");
     let parsed = lab.sh("git log -1 --format=%B | git interpret-trailers --parse --unfold").is(0).out;
-    let keys: Vec<&str> = parsed.lines().filter_map(|line| line.split_once(':')).map(|(key, _)| key).collect();
+    let keys: Vec<&str> =
+        parsed.lines().filter_map(|line| line.split_once(':')).map(|(key, _)| key).collect();
     assert_eq!(keys, ["Hypothesis", "Lesson", "Tested"], "{parsed}");
     let tested = parsed.lines().last().unwrap();
     assert!(tested.starts_with("Tested: Test GPU, ") && tested.contains("faster +5.0 %"), "{tested}");
-    let outputs = ["lessons", "auto status", "log", "auto status --json", "lessons --json"].map(|args| lab.lab(args).is(0).out);
+    let outputs = ["lessons", "auto status", "log", "auto status --json", "lessons --json"]
+        .map(|args| lab.lab(args).is(0).out);
     for text in outputs.iter().chain([&ended.out, &parsed]) {
         assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{text:?}");
-        assert!(!text.lines().any(|line| line.starts_with("Tested: forged") || line.starts_with("turn 9")), "{text}");
+        assert!(
+            !text.lines().any(|line| line.starts_with("Tested: forged") || line.starts_with("turn 9")),
+            "{text}"
+        );
     }
 }
 
@@ -180,7 +199,10 @@ fn what_failed_between_two_turns_is_told_while_the_loop_waits() {
     let lab = lab();
     let git = lab.path(".git");
     let line = format!("echo run slower >> kernel.cu; mv '{0}' '{0}.away'", git.display());
-    auto(&lab, "--give-up 2", &line).is(4).says("waiting after a failure: cannot ").says("gave up: 2 failures in a row");
+    auto(&lab, "--give-up 2", &line)
+        .is(4)
+        .says("waiting after a failure: cannot ")
+        .says("gave up: 2 failures in a row");
     lab.lab("auto status").says("no git repository");
     fs::rename(lab.path(".git.away"), &git).unwrap();
     let status = lab.lab("auto status").is(0);

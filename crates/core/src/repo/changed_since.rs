@@ -14,9 +14,8 @@ use std::path::Path;
 pub fn changed_since(repo: &Repo, project: &Project, began: (i64, i64), most: usize) -> Result<Vec<String>> {
     let index = repo.git.index().context("cannot read git's index")?;
     let folder = Path::new(&project.kernel_name).parent().unwrap_or(Path::new(""));
-    let is_near = |path: &Path| {
-        index.len() <= most || path.parent() == Some(folder) || path == Path::new("lab.toml")
-    };
+    let is_near =
+        |path: &Path| index.len() <= most || path.parent() == Some(folder) || path == Path::new("lab.toml");
     let changed = |path: &Path| path.symlink_metadata().is_ok_and(|at| (at.ctime(), at.ctime_nsec()) > began);
     let ledgers = [false, true].map(|emulated| ledger::path(project, emulated));
     let mut found = Vec::new();
