@@ -1,7 +1,7 @@
 //! The judges that are started before their kernels, so that a kernel waits for no device to open and for no input to be drawn.
 //!
-//! One gets ready while the command edits. Where edits take less time than that, a second one gets ready while a kernel is
-//! judged. The device's lock keeps its launches away from what is measured.
+//! One gets ready while the command edits. Where edits take less time than that, and the machine has cores for it, further ones get
+//! ready while a kernel is judged. The device's lock keeps their launches away from what is measured.
 
 use crate::project::Project;
 use crate::runner::execute::inputs_of;
@@ -14,11 +14,11 @@ use std::collections::VecDeque;
 /// Seconds in which most judges get ready. A loop with quicker edits has [`MOST`] of them.
 const SOON: f64 = 4.0;
 
-/// Most judges that get ready or are ready.
-const MOST: usize = 2;
+/// Most judges that get ready or are ready. Wrong kernels are judged in a fraction of the time in which a judge gets ready.
+const MOST: usize = 3;
 
-/// Cores from which on a judge that gets ready leaves enough of them to the one that judges.
-const ENOUGH_CORES: usize = 8;
+/// Cores for each judge that gets ready beside one that judges.
+const CORES: usize = 5;
 
 /// Judges on standby, and the Python that their workers are forked from, as far as the project has them.
 #[derive(Default)]
@@ -71,7 +71,7 @@ impl Ready {
         // The workers are forks of the Python on standby, whose use of the device another run takes for a stranger's.
         let is_forked = self.python.is_some();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        if self.edits_are_quick && is_gpu && !is_forked && cores >= ENOUGH_CORES { MOST } else { 1 }
+        if self.edits_are_quick && is_gpu && !is_forked { (cores / CORES).clamp(1, MOST) } else { 1 }
     }
 
     /// The run that the judges were started for.

@@ -47,7 +47,10 @@ pub fn markdown(bench: &Bench) -> String {
     let device = bench.runs.first().and_then(|run| run.device.name.as_deref()).unwrap_or("no device");
     let discipline = start.discipline.map_or_else(
         || format!("as `{}` measures", start.command),
-        |d| format!("{} untimed and {} timed launches, {} trials", d.warm_up, d.iterations, d.trials),
+        |d| {
+            let trials = if d.trials == 1 { "1 trial".to_owned() } else { format!("{} trials", d.trials) };
+            format!("{} untimed and {} timed launches, {trials}", d.warm_up, d.iterations)
+        },
     );
     let mut text = format!("# Bench {} of {}\n\n", start.bench, plain(&start.kernel));
     text += &format!("- device: {}\n- discipline: {}\n", plain(device), plain(&discipline));

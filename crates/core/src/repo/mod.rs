@@ -35,6 +35,7 @@ mod program;
 mod ref_folder;
 mod refs;
 mod renames;
+mod reopened;
 mod staging;
 mod switch;
 mod text_diff;
@@ -87,7 +88,9 @@ use git2::{ErrorCode, Oid, Repository};
 use names::find;
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::path::Path;
+use std::rc::Rc;
 
 /// Where HEAD is, and what git is in the middle of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -119,8 +122,13 @@ pub fn short(id: &str) -> &str {
 /// An open repository. A command opens it once, a worker once for each request, and every function below takes it.
 ///
 /// libgit2 reads the configuration when a repository is opened, and keeps it. So a worker that waits between two
-/// requests opens it anew: that takes about 0.15 ms, and no answer is older than its request.
-pub struct Repo {
+/// requests opens it anew, and no answer is older than its request. What was opened a moment ago is the same one, if no file changed
+/// that git reads then: see [`reopened`].
+#[derive(Clone)]
+pub struct Repo(Rc<Opened>);
+
+/// What a [`Repo`] holds.
+pub struct Opened {
     git: Repository,
     /// The user's index is split or sparse: see [`user_index`].
     index_by_git: bool,
@@ -128,12 +136,18 @@ pub struct Repo {
     filters: RefCell<HashMap<String, PathFilters>>,
 }
 
+impl Deref for Repo {
+    type Target = Opened;
+
+    fn deref(&self) -> &Opened {
+        &self.0
+    }
+}
+
 impl Repo {
     /// Opens the repository of a project. The error names its folder.
     pub fn open(project: &Project) -> Result<Repo> {
-        let repo = Repo::at(&project.root)?;
-        plain_files::require(&repo, project)?;
-        Ok(repo)
+        reopened::open(project)
     }
 
     /// The same repository opened anew: it remembers no object and no ref, so what it reads is on disk.
@@ -145,7 +159,7 @@ impl Repo {
     fn at(path: &Path) -> Result<Repo> {
         let git = Repository::open(path).map_err(|error| anyhow!("{}", cannot_open(path, &error)))?;
         let index_by_git = user_index::replace_unreadable(&git)?;
-        Ok(Repo { git, index_by_git, filters: RefCell::default() })
+        Ok(Repo(Rc::new(Opened { git, index_by_git, filters: RefCell::default() })))
     }
 }
 

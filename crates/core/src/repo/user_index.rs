@@ -46,6 +46,7 @@ pub(super) fn staged(repo: &Repo, name: &str) -> Result<Option<Oid>> {
 pub(super) fn has_conflict(repo: &Repo, name: &str) -> bool {
     let sides = [1, 2, 3];
     let index = repo.git.index().ok().filter(|_| !repo.index_by_git);
+    let index = index.and_then(|mut index| index.read(false).ok().map(|()| index));
     index.is_some_and(|index| sides.iter().any(|side| index.get_path(Path::new(name), *side).is_some()))
 }
 

@@ -41,12 +41,13 @@ fn holds(git: &Repository, commit: Oid, name: &str, blob: Option<Oid>) -> Result
 }
 
 fn check(repo: &Repo, reference: &str, commit: Oid, holds: impl Fn(&Repository) -> Result<()>) -> Result<()> {
-    let git = repo.anew()?.git;
+    let fresh = repo.anew()?;
+    let git = &fresh.git;
     let read = || -> Result<()> {
         if git.refname_to_id(reference)? != commit {
             bail!("{reference} does not name it");
         }
-        holds(&git)
+        holds(git)
     };
     read().with_context(|| {
         format!(

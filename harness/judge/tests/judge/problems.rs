@@ -256,3 +256,31 @@ fn an_integer_that_is_off_by_one_fails() {
     judged.expect(Exit::Wrong).expect_in("first_failure", "picked[39] is ").expect_no_measure();
     judged.expect_in("first_failure", "(1 of 40 cells differ)");
 }
+
+#[test]
+fn each_bad_input_of_the_table_has_its_tests() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let table = std::fs::read_to_string(root.join("harness/judge/tests/kernels/README.md")).unwrap();
+    let table = table.split("\n## Bad input\n").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
+    let rows: Vec<&str> = table.lines().filter(|line| line.starts_with("| ") && line.contains('`')).collect();
+    assert!(rows.len() > 10, "{table}");
+    for row in rows {
+        let tests = row.split(" | ").nth(1).unwrap();
+        let mut source = String::new();
+        // A path, and behind the path of a Rust file the name of a test.
+        for word in tests.split('`').skip(1).step_by(2) {
+            if word.contains('.') {
+                let path = word
+                    .replace("kernels:", "harness/judge/tests/kernels/")
+                    .replace("judge:", "harness/judge/tests/judge/");
+                source = std::fs::read_to_string(root.join(&path)).unwrap_or_else(|e| panic!("{path}: {e}"));
+            } else {
+                assert!(
+                    source.contains(&format!("\nfn {word}()")) || source.contains(&format!(" fn {word}()")),
+                    "{row}"
+                );
+            }
+        }
+        assert!(!source.is_empty(), "{row}");
+    }
+}

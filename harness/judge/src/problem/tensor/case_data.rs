@@ -32,7 +32,7 @@ impl CaseData {
     /// a device ends that is only busy. A kernel that hangs is so known in seconds, where `time_limit_s` is a minute.
     pub fn launch_limit(&self, is_emulated: bool) -> Option<Duration> {
         const LEAST: f64 = 3.0;
-        const LEAST_EMULATED: f64 = 10.0;
+        const LEAST_EMULATED: f64 = 30.0;
         const TIMES: f64 = 1000.0;
         let least = if is_emulated { LEAST_EMULATED } else { LEAST };
         let tenths = (10.0 * (least + TIMES * self.reference_seconds?)).round();
@@ -324,7 +324,7 @@ mod tests {
         };
         assert_eq!(limit(Some(10e-6), false), Some(3.0));
         assert_eq!(limit(Some(0.02), false), Some(23.0));
-        assert_eq!(limit(Some(0.02), true), Some(30.0));
+        assert_eq!(limit(Some(0.02), true), Some(50.0));
         assert_eq!(limit(None, false), None, "then the limit of all launches counts");
         assert_eq!(limit(Some(f64::NAN), false), None);
     }

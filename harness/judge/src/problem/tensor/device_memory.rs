@@ -99,14 +99,14 @@ impl HeldMemory<'_> {
 
     /// Why the race detector cannot watch a launch of one of these cases, beside the run; `None` if it can.
     pub fn too_large_to_watch(&self, cases: &[usize], machine: Option<MemoryBytes>) -> Option<String> {
-        let watched = cases.iter().map(|index| (*index, self.under_detector(&self.spec.cases[*index])));
+        let watched = cases.iter().map(|index| (*index, under_detector(&self.spec.cases[*index])));
         let (index, bytes) = watched.max_by_key(|(_, bytes)| *bytes)?;
         let needs = self.together().all().saturating_add(bytes);
         let machine = machine.map_or(u64::MAX, |machine| machine.free);
         let device = if self.device.memory_bytes == 0 { u64::MAX } else { self.device.memory_bytes };
         (needs > machine.min(device)).then(|| {
             format!(
-                "to watch {} takes up to {} of memory, and {} has less beside the run: add a small workload",
+                "to watch {} takes up to {} of memory, and {} has less free: add a small workload",
                 self.spec.cases[index].label,
                 in_words(bytes),
                 self.device.name
@@ -168,12 +168,12 @@ impl HeldMemory<'_> {
         let expected = if self.spec.steps > 1 { 2 } else { 1 };
         inputs.saturating_add(times(outputs(self.spec, case), expected))
     }
+}
 
-    /// A launch under the detector: its inputs in the judge, its buffers, and what it notes of each access to them.
-    fn under_detector(&self, case: &Case) -> u64 {
-        let all = sum(case.tensors.iter().map(|tensor| tensor.bytes() as u64));
-        times(all, 2 + SHADOW_PER_BYTE).saturating_add(bytes_of_inputs(case) as u64)
-    }
+/// A launch under the detector: its inputs in the judge, its buffers, and what it notes of each access to them.
+fn under_detector(case: &Case) -> u64 {
+    let all = sum(case.tensors.iter().map(|tensor| tensor.bytes() as u64));
+    times(all, 2 + SHADOW_PER_BYTE).saturating_add(bytes_of_inputs(case) as u64)
 }
 
 fn outputs(spec: &ProblemSpec, case: &Case) -> u64 {

@@ -119,7 +119,8 @@ fn a_launch_whose_accesses_take_more_memory_than_there_is_is_not_watched() {
         held.too_large_to_watch(&[0], machine)
     };
     let text = why(&[100_000_000], None).unwrap();
-    let wanted = "to watch n=100000000 takes up to 24.2 GiB of memory, and fake has less beside the run: add a small workload";
+    let wanted =
+        "to watch n=100000000 takes up to 24.2 GiB of memory, and fake has less free: add a small workload";
     assert_eq!(text, wanted);
     assert_eq!(why(&[10_000_000], None), None);
     assert!(why(&[10_000_000], machine(25_000, 2000)).is_some());

@@ -92,8 +92,8 @@ impl InputValues {
     /// because each stretch of cells has its own random stream.
     pub fn fill(&self, dtype: Dtype, shape: &[usize], seed: u64) -> Vec<u8> {
         const STRETCH: usize = 1 << 13;
-        /// Stretches that take a thread about a millisecond, which is many times as long as starting it.
-        const WORTH_A_THREAD: usize = 16;
+        /// Cells that take a thread about a millisecond, which is many times as long as starting it.
+        const WORTH_A_THREAD: usize = 1 << 17;
         let size = dtype.size();
         let cells: usize = shape.iter().product();
         let row = match self {
@@ -104,7 +104,7 @@ impl InputValues {
         let mut bytes = vec![0; cells * size];
         let mut stretches: Vec<(usize, &mut [u8])> = bytes.chunks_mut(row * size).enumerate().collect();
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let share = stretches.len().div_ceil(threads).max(WORTH_A_THREAD);
+        let share = stretches.len().div_ceil(threads).max(WORTH_A_THREAD / row.max(1));
         let fill = |part: &mut [(usize, &mut [u8])]| {
             for (stream, stretch) in part {
                 let mut rng = ChaCha8Rng::seed_from_u64(seed);
