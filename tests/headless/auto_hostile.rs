@@ -241,3 +241,30 @@ fn a_command_that_edits_files_of_the_users_repository_is_told() {
         .says("files of your repository changed while the command worked: harness.py;");
     auto(&lab, "--experiments 1", &line).is(0).says("while the command worked: lab.toml;");
 }
+
+#[test]
+fn a_gpu_that_is_lost_is_waited_for_and_the_kernel_is_judged_once_it_is_back() {
+    let lab = lab();
+    let rest = body(&lab.read("harness.py"));
+    lab.harness(&format!(
+        "echo x >> $HOME/tries; [ -e $HOME/back ] || {{ echo 'fault: lab'; echo 'stopped: cuda:0 is lost'; exit 64; }}\n{rest}"
+    ));
+    lab.git("commit -qam 'a GPU that may be lost'");
+    let line = "echo \"run slower $LAB_TURN\" >> kernel.cu; echo $LAB_TURN >> $HOME/edits";
+    // Lost for good: the loop ends with the reason, and the kernel is on disk nowhere but in the loop's own files.
+    auto(&lab, "--give-up 3", line)
+        .is(4)
+        .says("waiting after a failure: cuda:0 is lost")
+        .says("gave up: 3 failures in a row, the last: cuda:0 is lost");
+    incumbent_is_back(&lab);
+    assert!(!lab.path("results.tsv").exists(), "the kernel is not to blame");
+    assert_eq!(lab.read("../home/tries").lines().count(), 3);
+    // The next loop judges the kernel of that turn. The GPU comes back while it waits.
+    let child = Beside::spawn(auto_command(&lab, "--experiments 2", line));
+    until("the loop tries again", || lab.read("../home/tries").lines().count() > 4);
+    lab.write("../home/back", "");
+    child.finish().is(0).says("turn 1: discarded run 1").says("turn 2: discarded run 2");
+    assert_eq!(lab.read("../home/edits"), "1\n2\n", "the command was not asked again for the first kernel");
+    assert_eq!(lab.rows().len(), 2);
+    incumbent_is_back(&lab);
+}
