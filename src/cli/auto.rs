@@ -247,13 +247,14 @@ impl Running<'_> {
                 shown = turn.turn;
                 say(&turn.in_words());
                 turn.ignored.iter().take(IGNORED_LINES).for_each(|line| say(&format!("  ignored: {line}")));
+                turn.noticed.iter().for_each(|line| say(&format!("  {line}")));
                 turn.answer_error.iter().for_each(|error| say(&format!("  {error}")));
                 if let Ok(repo) = Repo::open(project) {
                     super::clean::after_a_decision(&repo);
                 }
             }
             (Phase::BackingOff, _) => {
-                let why = state.candidate.as_ref().map(|candidate| format!(": {}", candidate.told.why));
+                let why = state.trouble.as_ref().map(|why| format!(": {why}"));
                 say(&format!("waiting after a failure{}", why.unwrap_or_default()));
             }
             _ => {}

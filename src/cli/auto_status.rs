@@ -81,6 +81,7 @@ fn tell_status(running: bool, state: &State) {
     });
     say(&format!("  {}", counts(state)));
     state.last_turn.iter().for_each(|turn| say(&format!("  last: {}", turn.in_words())));
+    state.trouble.iter().for_each(|why| say(&format!("  failed since: {why}")));
     state.own_part.iter().for_each(|own| {
         say(&format!(
             "  the lab's own part of a turn: {:.1} ms at the median of {} turns, {:.1} ms at most",

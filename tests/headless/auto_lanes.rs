@@ -194,3 +194,59 @@ fn the_log_of_an_old_run_is_cut_once_for_all_lanes() {
         assert_eq!(length < 66_000, run <= last, "run {run}: {length} bytes");
     }
 }
+
+#[test]
+fn a_request_or_an_edit_in_the_folder_of_a_lane_is_about_that_lane_alone() {
+    let lab = lab();
+    let line = "echo \"run slower $LAB_TURN on $LAB_DEVICE\" >> kernel.cu; echo $LAB_TURN > $HOME/editing-$LAB_DEVICE\n\
+        while ! [ -e $HOME/go-$LAB_DEVICE-$LAB_TURN ]; do sleep 0.01; done";
+    let go = |device: &str, turn: u32| lab.write(&format!("../home/go-{device}-{turn}"), "");
+    let kernel = |lane: u32| format!(".lab/lanes/repo-cuda-{lane}/kernel.cu");
+    let lane =
+        |lane: u32| lab.lab(&format!("auto status --json {}", kernel(lane))).is(0).json()["state"].clone();
+    let is_in = |at: u32, phase: &str, turn: u32| {
+        until(&format!("lane {at}: {phase} in turn {turn}"), || {
+            let state = lane(at);
+            state["phase"] == phase && state["turn"] == turn
+        });
+    };
+    let edits = |device: &str, turn: u32| {
+        until("the command edits", || {
+            fs::read_to_string(lab.path(&format!("../home/editing-{device}")))
+                .is_ok_and(|text| text.trim() == turn.to_string())
+        });
+    };
+    let child = start(&lab, "", line);
+    edits("cuda:0", 1);
+    edits("cuda:1", 1);
+    // The first lane pauses after its turn. The turn of the other one is ended, and its kernel is in git.
+    lab.lab(&format!("auto pause {}", kernel(0))).is(0);
+    go("cuda:0", 1);
+    is_in(0, "paused", 1);
+    lab.lab(&format!("auto end-turn {}", kernel(1))).is(0);
+    edits("cuda:1", 2);
+    assert_eq!((&lane(1)["counts"]["failed"], &lane(0)["counts"]["failed"]), (&1.into(), &0.into()));
+    let ended = lab.git("show refs/lab/auto/repo-cuda-1/1:kernel.cu");
+    assert_eq!(ended, "// the first\nrun slower 1 on cuda:1\n");
+    // A person takes the first lane over, and hands it back.
+    lab.write(&kernel(0), "run by hand slower\n");
+    lab.lab(&format!("auto resume {}", kernel(0))).is(0);
+    is_in(0, "waiting_for_person", 1);
+    go("cuda:1", 2);
+    edits("cuda:1", 3);
+    assert_eq!(lab.read(&kernel(0)), "run by hand slower\n", "the other lane went on, and this edit stays");
+    lab.lab(&format!("run --decide -m 'by hand' {}", kernel(0))).is(11);
+    edits("cuda:0", 2);
+    lab.lab("auto stop").is(0);
+    go("cuda:0", 2);
+    go("cuda:1", 3);
+    child
+        .finish()
+        .is(0)
+        .says("cuda:0: paused")
+        .says("cuda:0: waiting: ")
+        .says("cuda:0: 2 experiments: 0 kept, 2 discarded")
+        .says("cuda:1: turn 1: failed: a person ended the turn")
+        .says("cuda:1: 2 experiments: 0 kept, 2 discarded");
+    assert_eq!(lab.rows().len(), 5);
+}

@@ -8,6 +8,7 @@ mod headers;
 mod auto;
 mod auto_ended_turns;
 mod auto_faults;
+mod auto_hostile;
 mod auto_lanes;
 mod auto_loop;
 mod auto_rules;

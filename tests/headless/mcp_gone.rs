@@ -1,8 +1,11 @@
-//! `lab mcp`: a decision that is cancelled while it is written, and a client that goes away without reading its answers.
+//! `lab mcp`: measurements and profiles that are cancelled in each of their stages, a decision that is cancelled while it is written,
+//! and a client that goes away without reading its answers.
 
+use crate::built_in::rmsnorm;
 use crate::lab::{Beside, Lab, until};
 use crate::mcp::waits;
 use crate::mcp_wire::{Wire, harness_process, is_gone};
+use crate::profile::ncu;
 use serde_json::json;
 use std::fs;
 use std::io::Write;
@@ -59,4 +62,82 @@ fn a_client_that_goes_away_without_reading_its_answers_ends_the_server() {
     }
     lab.write("go", "");
     lab.lab("run").is(0);
+}
+
+#[test]
+fn a_measurement_that_is_cancelled_ends_wherever_it_is() {
+    let lab = Lab::new();
+    waits(&lab);
+    lab.write("kernel.cu", "// hangs\n");
+    let mut wire = Wire::of(&lab);
+    // Before it has begun, while it runs, and while it is queued behind the one that runs.
+    let at_once = wire.tool("measure", json!({}));
+    wire.cancel(at_once);
+    let running = wire.tool("measure", json!({}));
+    let queued = wire.tool("measure", json!({}));
+    let mut pid = harness_process(&lab);
+    wire.cancel(queued);
+    wire.cancel(running);
+    until("the harness is gone", || {
+        // The call that was cancelled at once may have reached its harness.
+        if lab.path("pid").exists() {
+            pid = harness_process(&lab);
+        }
+        is_gone(&pid)
+    });
+    // As a job: a cancelled `wait` leaves it alone, and `wait` with `end` ends it.
+    let begun = wire.call("measure", json!({ "max_s": 0 }));
+    let pid = harness_process(&lab);
+    let waiting = wire.tool("wait", json!({ "job": begun["job"] }));
+    wire.cancel(waiting);
+    let still = wire.call("wait", json!({ "job": begun["job"], "max_s": 0 }));
+    assert!(still["state"] == "running" && !is_gone(&pid), "{still:#}");
+    let ended = wire.call("wait", json!({ "job": begun["job"], "end": true }));
+    assert_eq!(ended["outcome"], "void", "{ended:#}");
+    assert!(is_gone(&pid));
+    lab.write("go", "");
+    let measured = wire.call("measure", json!({}));
+    assert_eq!(measured["outcome"], "pass", "{measured:#}");
+    assert_eq!(wire.close(), 0);
+}
+
+#[test]
+fn a_profile_that_is_cancelled_ends_ncu_and_leaves_nothing() {
+    let lab = rmsnorm();
+    lab.lab("run").is(0);
+    let mut command = lab.lab_command("mcp");
+    command.env("LAB_NCU", ncu(&lab));
+    lab.write("../tool/mode", "hang");
+    let started = lab.path("../tool/started");
+    let hanging = || {
+        until("ncu hangs over the kernel", || {
+            fs::read_to_string(&started).is_ok_and(|pid| pid.ends_with('\n'))
+        });
+        let pid = fs::read_to_string(&started).unwrap().trim().to_owned();
+        fs::remove_file(&started).unwrap();
+        pid
+    };
+    let mut wire = Wire::of_command(command);
+    // While ncu works, and while it is queued behind that one.
+    let running = wire.tool("profile", json!({}));
+    let queued = wire.tool("profile", json!({}));
+    let pid = hanging();
+    wire.cancel(queued);
+    wire.cancel(running);
+    until("what ncu started ends", || is_gone(&pid));
+    // As a job.
+    let begun = wire.call("profile", json!({ "max_s": 0 }));
+    let pid = hanging();
+    let ended = wire.tool("wait", json!({ "job": begun["job"], "end": true }));
+    let ended = wire.answer(ended);
+    assert_eq!(ended["result"]["isError"], true, "{ended}");
+    until("what ncu started ends", || is_gone(&pid));
+    assert!(!lab.path(".lab/runs/1/profile.json").exists());
+    // The next one is not held up.
+    lab.write("../tool/mode", "");
+    let profiled = wire.call("profile", json!({}));
+    assert_eq!(profiled["run"], 1, "{profiled:#}");
+    assert!(!started.exists(), "the call that was cancelled in the queue never reached ncu");
+    assert!(!lab.path(".lab/runs/1/profiling").exists());
+    assert_eq!(wire.close(), 0);
 }

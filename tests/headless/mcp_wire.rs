@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 
 /// A server, and the lines that it writes.
@@ -23,7 +23,11 @@ pub struct Wire {
 impl Wire {
     /// A server before the handshake.
     fn silent(lab: &Lab) -> Wire {
-        let mut child = lab.lab_command("mcp").stdin(Stdio::piped()).spawn().unwrap();
+        Wire::start(lab.lab_command("mcp"))
+    }
+
+    fn start(mut command: Command) -> Wire {
+        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
         let (tell, lines) = channel();
         let out = BufReader::new(child.stdout.take().unwrap());
         std::thread::spawn(move || out.lines().map_while(Result::ok).for_each(|line| drop(tell.send(line))));
@@ -31,7 +35,12 @@ impl Wire {
     }
 
     pub fn of(lab: &Lab) -> Wire {
-        let mut wire = Wire::silent(lab);
+        Wire::of_command(lab.lab_command("mcp"))
+    }
+
+    /// A server by this command, after the handshake.
+    pub fn of_command(command: Command) -> Wire {
+        let mut wire = Wire::start(command);
         let hello = json!({
             "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" }
         });
@@ -71,7 +80,7 @@ impl Wire {
         (line, value)
     }
 
-    fn answer(&mut self, id: impl Into<Value>) -> Value {
+    pub fn answer(&mut self, id: impl Into<Value>) -> Value {
         let id = id.into();
         if let Some(at) = self.early.iter().position(|value| value["id"] == id) {
             return self.early.remove(at);

@@ -35,7 +35,7 @@ exit $status
 "#;
 
 /// Puts the ncu beside the repository and returns its path.
-fn ncu(lab: &Lab) -> PathBuf {
+pub fn ncu(lab: &Lab) -> PathBuf {
     std::fs::create_dir_all(lab.path("../tool")).unwrap();
     for (name, text) in [
         ("version.txt", include_str!("../../harness/judge/tests/judge/ncu/version.txt")),

@@ -278,3 +278,14 @@ fn a_loop_decides_its_runs_itself() {
         Some(Phase::Editing)
     );
 }
+
+#[test]
+fn what_happened_to_the_repository_and_what_failed_since_are_shown() {
+    let mut view = editing();
+    let state = view.state.as_mut().unwrap();
+    state.trouble = Some("cuda:0 is\u{1b}[2J lost".to_owned());
+    state.last_turn.as_mut().unwrap().noticed = vec!["HEAD of your repository moved".to_owned()];
+    let shown = world(view).screen(160, 45);
+    assert!(shown.contains("noticed     HEAD of your repository moved"), "{shown}");
+    assert!(shown.contains("failed      cuda:0 is") && !shown.contains('\u{1b}'), "{shown}");
+}

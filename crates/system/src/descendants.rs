@@ -64,6 +64,21 @@ pub fn kill(processes: &[Descendant]) {
     }
 }
 
+/// How often [`kill_own`] looks for processes that were started while it killed.
+const ROUNDS: usize = 100;
+
+/// Kills every process below this one. A process that starts others faster than they are found here keeps some.
+pub fn kill_own() {
+    for _ in 0..ROUNDS {
+        let own = getpid();
+        let left = if has_children(own) { of(own) } else { Vec::new() };
+        if left.is_empty() {
+            return;
+        }
+        kill(&left);
+    }
+}
+
 /// The number of threads of a process. 0 if it has ended.
 pub fn threads(process: Pid) -> usize {
     fs::read_dir(format!("/proc/{}/task", process.as_raw_pid())).map_or(0, Iterator::count)

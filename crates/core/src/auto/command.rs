@@ -2,6 +2,7 @@
 
 use super::answer::{self, Answer};
 use super::files::Files;
+use super::noticed::UsersRepository;
 use super::state::{LastTurn, TurnOutcome};
 use crate::project::Project;
 use crate::repo::{AgentTree, Repo};
@@ -80,6 +81,9 @@ impl Edit<'_> {
         let user = Root::new(&self.files.user);
         let repo = Repo::open(self.project)?;
         keep_half_done(self.project, self.files)?;
+        // The command of an earlier turn may have removed them.
+        self.files.create()?;
+        let before_it = UsersRepository::look(&repo)?;
         let tree =
             AgentTree::create(&repo, self.project, &self.files.user.join("tree"), self.turn, self.from)?;
         let before = tree.read_kernel().context("cannot read the kernel in the work tree of the command")?;
@@ -96,6 +100,7 @@ impl Edit<'_> {
         let mut told = LastTurn::begun(self.turn);
         told.command = in_words(ending, self.limit);
         told.seconds = started.elapsed().as_secs_f64();
+        told.noticed = before_it.changes(&repo, self.project, self.files)?;
         if self.whole.is_ended() {
             keep_others(&tree, &repo, self.files, &mut told, true)?;
             end_turn(self.files)?;

@@ -75,12 +75,12 @@ impl Files {
     pub fn write_state(&self, state: &State) -> Result<()> {
         let path = self.folder.join("state.json");
         let bytes = serde_json::to_vec_pretty(state)?;
-        let written = match (&state.candidate, state.phase) {
+        let written = self.again_if_gone(|| match (&state.candidate, state.phase) {
             (None, Phase::Starting | Phase::Editing) => {
                 self.root.replace_with(&path, |out| out.write_all(&bytes))
             }
             _ => self.root.replace(&path, &bytes),
-        };
+        });
         let written = written.with_context(|| format!("cannot write {}", path.display()));
         written.map_err(|error| space::explain(error, "the loop ended"))
     }
@@ -88,9 +88,25 @@ impl Files {
     /// Stores the bytes that are to be judged.
     pub fn write_candidate(&self, bytes: &[u8]) -> Result<()> {
         let path = self.folder.join("candidate");
-        let written =
-            self.root.replace(&path, bytes).with_context(|| format!("cannot write {}", path.display()));
+        let written = self.again_if_gone(|| self.root.replace(&path, bytes));
+        let written = written.with_context(|| format!("cannot write {}", path.display()));
         written.map_err(|error| space::explain(error, "the loop ended"))
+    }
+
+    /// Does a step once more, with new folders, if somebody has removed them: `git clean -fdx` removes `.lab`.
+    fn again_if_gone<T>(&self, step: impl Fn() -> std::io::Result<T>) -> std::io::Result<T> {
+        match step() {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                self.root.create_dir_all(&self.folder)?;
+                step()
+            }
+            done => done,
+        }
+    }
+
+    /// Whether the file of the lock is there and locked.
+    pub fn is_locked(&self) -> bool {
+        self.root.is_locked(&self.folder.join("lock"))
     }
 
     /// The bytes that are to be judged; `None` unless they have this hash.
@@ -102,7 +118,8 @@ impl Files {
     /// An empty file for the output of the command, and its path.
     pub fn log(&self) -> Result<(File, PathBuf)> {
         let path = self.folder.join("command.log");
-        let file = self.root.create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+        let file = self.again_if_gone(|| self.root.create(&path));
+        let file = file.with_context(|| format!("cannot write {}", path.display()))?;
         Ok((file, path))
     }
 
@@ -114,7 +131,7 @@ impl Files {
 
     pub fn write_kept_bytes(&self, bytes: u64) -> Result<()> {
         let path = self.folder.join("kept_bytes");
-        let written = self.root.replace(&path, bytes.to_string().as_bytes());
+        let written = self.again_if_gone(|| self.root.replace(&path, bytes.to_string().as_bytes()));
         written.with_context(|| format!("cannot write {}", path.display()))
     }
 

@@ -17,6 +17,7 @@ mod lane_view;
 mod lanes;
 mod mutate;
 mod mutator;
+mod noticed;
 mod options;
 mod own_part;
 mod patches;

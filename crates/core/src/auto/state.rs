@@ -111,6 +111,9 @@ pub struct LastTurn {
     pub ignored: Vec<String>,
     /// The ref that holds what is in `ignored`.
     pub ignored_ref: Option<String>,
+    /// What changed in the user's repository while the command worked: HEAD, files, the lab's own folder. The command did it, or a person.
+    #[serde(default)]
+    pub noticed: Vec<String>,
     /// The lab's own part of the turn, in milliseconds.
     #[serde(default)]
     pub own_ms: Option<f64>,
@@ -146,6 +149,7 @@ impl LastTurn {
             output: Vec::new(),
             ignored: Vec::new(),
             ignored_ref: None,
+            noticed: Vec::new(),
             own_ms: None,
         }
     }
@@ -185,6 +189,9 @@ pub struct State {
     pub patch: Option<String>,
     /// Why the loop ended.
     pub ended: Option<String>,
+    /// What failed since the last turn ended, where no turn is to blame.
+    #[serde(default)]
+    pub trouble: Option<String>,
     /// Discards in a row reached `--plateau`.
     pub plateau: bool,
     /// The best kept experiment. `None` before the first keep.
@@ -237,6 +244,7 @@ impl State {
             mending: None,
             patch: None,
             ended: None,
+            trouble: None,
             plateau: false,
             best: None,
             bounds: None,
@@ -277,6 +285,7 @@ impl State {
         let is_mended_next = told.outcome == TurnOutcome::Crash && counts.mended < mend;
         counts.mended = if is_mended_next { counts.mended + 1 } else { 0 };
         self.plateau = counts.discards_in_a_row >= plateau;
+        self.trouble = None;
         self.last_turn = Some(told);
         self.mending = self.candidate.take().filter(|_| is_mended_next).map(|candidate| candidate.hash);
     }

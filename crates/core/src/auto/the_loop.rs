@@ -21,6 +21,7 @@ use crate::store::RunIndex;
 use anyhow::Result;
 use jiff::Timestamp;
 use lab_protocol::Target;
+use lab_system::file_lock::LockedFile;
 use std::time::Instant;
 
 /// How often a decision that failed is tried again.
@@ -36,10 +37,11 @@ const MOST_SUMMARIES: usize = 3_000;
 pub fn run(auto: &mut Auto) -> Result<Ended> {
     let files = Files::of(auto.project)?;
     files.create()?;
-    let _lock = files.lock(auto.project)?;
+    let lock = files.lock(auto.project)?;
     let state = begin(auto)?;
     let mut running = Running {
         files: &files,
+        lock,
         state,
         began: Instant::now(),
         earlier: 0.0,
@@ -64,6 +66,7 @@ pub fn run(auto: &mut Auto) -> Result<Ended> {
 /// A loop in progress.
 pub(super) struct Running<'a> {
     pub(super) files: &'a Files,
+    lock: LockedFile,
     pub(super) state: State,
     pub(super) began: Instant,
     /// Seconds of this budget in earlier processes.
@@ -177,6 +180,7 @@ impl Running<'_> {
                 if let Err(error) = keep_ended(project, files, candidate, &mut told) {
                     return self.trouble(auto, &format!("{error:#}"));
                 }
+                self.state.counts.cost += candidate.answer.cost.unwrap_or(0.0);
                 self.end_turn(auto, told, false)?;
                 Ok(None)
             }
@@ -234,6 +238,7 @@ impl Running<'_> {
     /// Notes a failure that no turn is to blame for, and waits.
     fn trouble(&mut self, auto: &mut Auto, why: &str) -> Result<Option<Ended>> {
         self.state.counts.failures_in_a_row += 1;
+        self.state.trouble = Some(why.to_owned());
         if let Some(candidate) = &mut self.state.candidate {
             candidate.told.why = why.to_owned();
         }
@@ -244,6 +249,11 @@ impl Running<'_> {
     fn edit(&mut self, auto: &mut Auto, index: &mut RunIndex) -> Result<Option<Ended>> {
         self.state.turn += 1;
         self.enter(auto, Phase::Editing)?;
+        if !self.files.is_locked() {
+            // Somebody removed .lab, and with it the file that keeps a second loop away.
+            self.files.create()?;
+            self.lock = self.files.lock(auto.project)?;
+        }
         self.ready.prepare(auto.project, auto.spec);
         index.refresh();
         let mut is_ended = false;

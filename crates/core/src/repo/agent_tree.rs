@@ -70,7 +70,7 @@ impl AgentTree {
         let parent = Root::new(path.parent().unwrap_or(path));
         let root = Root::new(path);
         AgentTree::forget(path).with_context(what)?;
-        match parent.remove_dir_all(path) {
+        match clear(&parent, path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(error).with_context(what);
             }
@@ -113,7 +113,7 @@ impl AgentTree {
         let Some((base, turn)) = noted.split_once(' ') else { return Ok(None) };
         let base = Oid::from_str(base).and_then(|base| git.find_commit(base));
         let (Ok(commit), Ok(turn)) = (base, turn.parse()) else { return Ok(None) };
-        if !path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+        if !is_folder(path) {
             return Ok(None);
         }
         let mut before = BTreeMap::new();
@@ -154,6 +154,9 @@ impl AgentTree {
 
     /// The kernel's bytes as the command left them. The error says why they are not taken.
     pub fn read_kernel(&self) -> std::io::Result<Vec<u8>> {
+        if !is_folder(self.path()) {
+            return Err(std::io::Error::other("the command replaced its work tree"));
+        }
         self.root.read(Path::new(&self.kernel), SIZE_LIMIT)
     }
 
@@ -163,6 +166,11 @@ impl AgentTree {
         let git = &repo.git;
         let is_taken = |file: &Path| !with_kernel && file == Path::new(&self.kernel);
         let mut found = OtherChanges::default();
+        if !is_folder(self.path()) {
+            // A link may lead to any folder of the user's.
+            found.lines.push("removed or replaced its work tree; nothing of it is kept".to_owned());
+            return Ok(found);
+        }
         let mut files = Vec::new();
         let mut seen = BTreeSet::new();
         let mut room = most;
@@ -244,7 +252,7 @@ impl AgentTree {
     /// Copies the commits that the command made into the user's object store, and returns the last one.
     fn own_commits(&self, git: &Repository, lines: &mut Vec<String>) -> Option<Oid> {
         let folder = self.path().join(".git");
-        if !folder.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+        if !is_folder(&folder) {
             lines.push("the git repository of its work tree is gone".to_owned());
             return None;
         }
@@ -267,6 +275,32 @@ impl AgentTree {
             return None;
         }
         Some(tip)
+    }
+}
+
+/// Whether this is a folder, and no link to one.
+fn is_folder(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_dir())
+}
+
+/// Removes a folder. Commands leave folders without write permission, as Go's module cache has: those get it first.
+fn clear(parent: &Root, path: &Path) -> std::io::Result<()> {
+    match parent.remove_dir_all(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied && is_folder(path) => {
+            make_writable(path);
+            parent.remove_dir_all(path)
+        }
+        removed => removed,
+    }
+}
+
+/// Lets the owner change what is in a folder and in the folders below it. What fails here fails again where it is removed.
+fn make_writable(folder: &Path) {
+    let _ = std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700));
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            make_writable(&entry.path());
+        }
     }
 }
 

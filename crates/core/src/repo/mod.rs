@@ -8,6 +8,7 @@ mod agent_tree;
 mod apply_patch;
 mod branch;
 mod bundle_records;
+mod changed_since;
 mod checkout;
 mod clean;
 mod commit;
@@ -47,6 +48,7 @@ pub use agent_tree::{AgentTree, OtherChanges};
 pub use apply_patch::{Patched, apply_patch};
 pub use branch::{Move, Moved, head_ref, move_branch};
 pub use bundle_records::records_in;
+pub use changed_since::changed_since;
 pub use checkout::{bytes_of, checkout_kernel, link_target, staged};
 pub use clean::{
     Cleaned, ObjectFiles, clean, has_many_loose_objects, has_many_loose_refs, loose_refs, object_files,

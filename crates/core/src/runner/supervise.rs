@@ -2,9 +2,10 @@
 //! the lab ends, also where the lab is killed by SIGKILL.
 //!
 //! The supervisor leads the process group. When the lab's thread that started it is gone, the kernel sends it a signal, and
-//! it ends its whole group, itself included.
+//! it ends its whole group, itself included. A process that has left the group, as `setsid` does, is its child once that process's own
+//! parent has ended, and ends with it too.
 
-use lab_system::lifetime;
+use lab_system::{descendants, lifetime};
 use rustix::process::Signal;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
@@ -16,9 +17,11 @@ pub fn main(parent: i32, command: &str) -> std::io::Result<u8> {
         // At the time limit SIGTERM goes to the whole group. The harness may end in its own way, and this process waits
         // for its exit.
         if signal == parent_ended.as_raw() {
+            descendants::kill_own();
             lifetime::kill_own_group();
         }
     })?;
+    descendants::adopt_orphans()?;
     lifetime::die_with_parent(parent_ended)?;
     // The lab may have ended before the death signal was set.
     if !lifetime::parent_is(parent) {
@@ -26,6 +29,7 @@ pub fn main(parent: i32, command: &str) -> std::io::Result<u8> {
     }
     lifetime::no_core_files();
     let status = Command::new("sh").arg("-c").arg(command).status()?;
+    descendants::kill_own();
     let signal = || status.signal().unwrap_or(0);
     let code = status.code().unwrap_or_else(|| 128 + signal());
     Ok(u8::try_from(code).unwrap_or(u8::MAX))

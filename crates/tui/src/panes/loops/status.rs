@@ -151,6 +151,9 @@ fn of_loop(data: Data, view: &LoopView, state: &State, theme: &Theme, keymap: &K
         let errors =
             turn.answer_error.iter().map(|error| fact("answer", printable(error).into_owned(), theme.warn()));
         facts.extend(errors);
+        facts.extend(
+            turn.noticed.iter().map(|line| fact("noticed", printable(line).into_owned(), theme.warn())),
+        );
         if let Some(first) = turn.ignored.first() {
             let more = match turn.ignored.len() {
                 1 => String::new(),
@@ -159,6 +162,7 @@ fn of_loop(data: Data, view: &LoopView, state: &State, theme: &Theme, keymap: &K
             facts.push(fact("ignored", format!("{}{more}", printable(first)), theme.quiet()));
         }
     }
+    facts.extend(state.trouble.iter().map(|why| fact("failed", printable(why).into_owned(), theme.warn())));
     facts
 }
 

@@ -1,0 +1,62 @@
+//! What changes in the user's own repository while the command of a turn works: the command did it, or a person. It is told.
+
+use super::files::Files;
+use crate::project::Project;
+use crate::repo::{self, Head, Repo, short};
+use anyhow::Result;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Most files of git's index that are looked at after a command. In a larger repository only the kernel's folder is.
+const MOST_FILES: usize = 1_000;
+
+/// Most files that are named.
+const MOST_NAMES: usize = 5;
+
+/// The user's repository when a command began.
+pub(super) struct UsersRepository {
+    head: Head,
+    began: SystemTime,
+}
+
+impl UsersRepository {
+    pub fn look(repo: &Repo) -> Result<UsersRepository> {
+        Ok(UsersRepository { head: repo::head(repo)?, began: SystemTime::now() })
+    }
+
+    /// What changed since, one line each.
+    pub fn changes(&self, repo: &Repo, project: &Project, files: &Files) -> Result<Vec<String>> {
+        let mut lines: Vec<String> = moved(&self.head, &repo::head(repo)?).into_iter().collect();
+        let began = self.began.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let began = (began.as_secs().try_into().unwrap_or(i64::MAX), began.subsec_nanos().into());
+        let changed = repo::changed_since(repo, project, began, MOST_FILES)?;
+        if !changed.is_empty() {
+            let names = changed.iter().take(MOST_NAMES).map(String::as_str).collect::<Vec<_>>().join(", ");
+            let more = changed.len().saturating_sub(MOST_NAMES);
+            let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+            lines.push(format!(
+                "files of your repository changed while the command worked: {names}{more}; what they say counts from now on"
+            ));
+        }
+        if !files.is_locked() {
+            lines.push(format!(
+                "{} was removed while the command worked, with the records of earlier runs; ledger and git have what was decided",
+                Path::new(&project.lab_dir).display()
+            ));
+        }
+        Ok(lines)
+    }
+}
+
+/// How HEAD moved, if it did. The kernel is compared with the one in HEAD, wherever that is.
+fn moved(before: &Head, now: &Head) -> Option<String> {
+    let place = |head: &Head| {
+        let commit = head.commit.as_deref().map_or("no commit", short);
+        format!("{commit} on {}", head.branch.as_deref().unwrap_or("no branch"))
+    };
+    let is_same = before.branch == now.branch && before.commit == now.commit;
+    (!is_same).then(|| {
+        let (from, to) = (place(before), place(now));
+        format!("HEAD of your repository moved from {from} to {to} while the command worked, and the loop goes on there")
+    })
+}
