@@ -12,7 +12,10 @@ use std::path::Path;
 /// kernel and the ledger. A file that was removed counts as changed if its folder changed. In an index of more than `most` files only
 /// those in the kernel's folder and lab.toml are looked at. It reads no file, so it does not say what changed.
 pub fn changed_since(repo: &Repo, project: &Project, began: (i64, i64), most: usize) -> Result<Vec<String>> {
-    let index = repo.git.index().context("cannot read git's index")?;
+    let mut index = repo.git.index().context("cannot read git's index")?;
+    if !repo.index_by_git {
+        index.read(false).context("cannot read git's index")?;
+    }
     let folder = Path::new(&project.kernel_name).parent().unwrap_or(Path::new(""));
     let is_near =
         |path: &Path| index.len() <= most || path.parent() == Some(folder) || path == Path::new("lab.toml");
