@@ -268,3 +268,23 @@ fn a_gpu_that_is_lost_is_waited_for_and_the_kernel_is_judged_once_it_is_back() {
     assert_eq!(lab.rows().len(), 2);
     incumbent_is_back(&lab);
 }
+
+#[test]
+fn a_command_that_changes_the_harness_keeps_nothing_by_it() {
+    let lab = lab();
+    let repo = lab.repo.display().to_string();
+    // In the first turn each kernel becomes faster, in the third one the harness is as it was.
+    let line = format!(
+        "echo \"run slower $LAB_TURN\" >> kernel.cu\n\
+         [ $LAB_TURN != 1 ] || sed -i s/slower/nothing/ '{repo}/harness.py'\n\
+         [ $LAB_TURN != 3 ] || git -C '{repo}' checkout -q harness.py"
+    );
+    let why = "harness.py changed since the loop began, and it says how kernels are judged";
+    auto(&lab, "--experiments 3", &line)
+        .is(0)
+        .says(&format!("turn 1: left undecided run 1: {why}"))
+        .says(&format!("turn 2: left undecided run 2: {why}"))
+        .says("turn 3: discarded run 3");
+    assert_eq!(lab.git("log -1 --format=%s"), "the harness\n", "nothing was kept");
+    incumbent_is_back(&lab);
+}

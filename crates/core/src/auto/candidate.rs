@@ -2,6 +2,7 @@
 //! the records, and is not judged again.
 
 use super::files::Files;
+use super::judged_by::JudgedBy;
 use super::ready::Ready;
 use super::state::{Candidate, LastTurn, TurnOutcome};
 use crate::decide::{self, Ruling};
@@ -39,6 +40,7 @@ pub(super) struct Judging<'a> {
     pub files: &'a Files,
     pub spec: &'a RunSpec,
     pub ready: &'a mut Ready,
+    pub judged_by: &'a JudgedBy,
     pub control: &'a Control,
 }
 
@@ -126,6 +128,12 @@ impl Judging<'_> {
         };
         if let Some(decision) = &record.decision {
             return Ok(Came::Ended(told.ended(outcome(decision.status), verdict.why.clone())));
+        }
+        if let Some(file) = self.judged_by.changed(project) {
+            let why = format!(
+                "{file} changed since the loop began, and it says how kernels are judged: put it back, or start the loop again"
+            );
+            return Ok(Came::Ended(told.ended(TurnOutcome::Left, why)));
         }
         let run = Some(record.start.id);
         let message = candidate.answer.message(told.turn);

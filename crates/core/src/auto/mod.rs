@@ -13,6 +13,7 @@ mod disk;
 mod files;
 mod from;
 mod hints;
+mod judged_by;
 mod lane_view;
 mod lanes;
 mod mutate;

@@ -6,6 +6,7 @@ use super::command::{self, Edit, Edited, TURN_ENDED};
 use super::disk;
 use super::files::Files;
 use super::hints::{self, Told};
+use super::judged_by::JudgedBy;
 use super::lanes::device_name;
 use super::options::{Auto, Editor, Ended};
 use super::own_part::OwnTime;
@@ -42,6 +43,7 @@ pub fn run(auto: &mut Auto) -> Result<Ended> {
     let mut running = Running {
         files: &files,
         lock,
+        judged_by: JudgedBy::now(auto.project),
         state,
         began: Instant::now(),
         earlier: 0.0,
@@ -67,6 +69,8 @@ pub fn run(auto: &mut Auto) -> Result<Ended> {
 pub(super) struct Running<'a> {
     pub(super) files: &'a Files,
     lock: LockedFile,
+    /// The harness as it was when the loop began.
+    judged_by: JudgedBy,
     pub(super) state: State,
     pub(super) began: Instant,
     /// Seconds of this budget in earlier processes.
@@ -165,9 +169,10 @@ impl Running<'_> {
         self.enter(auto, Phase::Judging)?;
         command::end_turn(self.files)?;
         let (project, files, spec, ready) = (auto.project, self.files, auto.spec, &mut self.ready);
+        let judged_by = &self.judged_by;
         let turn::Step { came, is_ended, followed } =
             turn::endable(files, self.state.turn, auto.control, |control| {
-                let mut judging = Judging { project, files, spec, ready, control };
+                let mut judging = Judging { project, files, spec, ready, judged_by, control };
                 let came = judging.finish(index, candidate);
                 came.and_then(|came| judging.put_back(candidate).map(|()| came))
             })?;
