@@ -4,12 +4,11 @@
 use crate::config::Harness;
 use crate::inputs::{self, Role};
 use crate::project::Project;
+use lab_system::root::read_anywhere;
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::Read;
 use std::path::PathBuf;
 
-/// Most bytes of a file that are compared. A script is shorter, and data is looked at by its beginning.
+/// Most bytes of a file that is compared. A script is shorter.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// The hashes of the files, by path; `None` for one that cannot be read. Empty for the built-in harness, whose rules a keep compares
@@ -49,11 +48,5 @@ fn files(project: &Project) -> Vec<PathBuf> {
 }
 
 fn hash(path: &PathBuf) -> Option<blake3::Hash> {
-    // A pipe in the place of a file would be waited for.
-    if !path.is_file() {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    fs::File::open(path).ok()?.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
-    Some(blake3::hash(&bytes))
+    read_anywhere(path, MOST_BYTES).ok().map(|bytes| blake3::hash(&bytes))
 }
