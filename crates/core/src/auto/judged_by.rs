@@ -6,7 +6,7 @@ use crate::inputs::{self, Role};
 use crate::project::Project;
 use lab_system::root::read_anywhere;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Most bytes of a file that is compared. A script is shorter.
 const MOST_BYTES: u64 = 64 << 20;
@@ -47,6 +47,6 @@ fn files(project: &Project) -> Vec<PathBuf> {
     extra.chain(named).collect()
 }
 
-fn hash(path: &PathBuf) -> Option<blake3::Hash> {
+fn hash(path: &Path) -> Option<blake3::Hash> {
     read_anywhere(path, MOST_BYTES).ok().map(|bytes| blake3::hash(&bytes))
 }
