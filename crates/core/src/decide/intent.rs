@@ -174,10 +174,15 @@ impl Intent {
         }
     }
 
-    /// Writes the intent. It is on disk before this returns.
+    /// Writes the intent. It is on disk before this returns, but for a restore: that replaces one file in one step, so after a power cut
+    /// there is nothing to complete.
     pub(super) fn write(&self, project: &Project) -> Result<()> {
         let write = || -> Result<()> {
-            Ok(project.files().replace(&path(project), &signature::signed(Purpose::Intent, self)?)?)
+            let (path, bytes) = (path(project), signature::signed(Purpose::Intent, self)?);
+            Ok(match self.what {
+                What::Restore => project.files().replace_with(&path, |out| out.write_all(&bytes))?,
+                _ => project.files().replace(&path, &bytes)?,
+            })
         };
         write()
             .with_context(|| format!("cannot write {} (nothing was changed)", path(project).display()))
