@@ -179,10 +179,11 @@ impl Intent {
     pub(super) fn write(&self, project: &Project) -> Result<()> {
         let write = || -> Result<()> {
             let (path, bytes) = (path(project), signature::signed(Purpose::Intent, self)?);
-            Ok(match self.what {
-                What::Restore => project.files().replace_with(&path, |out| out.write_all(&bytes))?,
-                _ => project.files().replace(&path, &bytes)?,
-            })
+            let written = match self.what {
+                What::Restore => project.files().replace_with(&path, |out| out.write_all(&bytes)),
+                _ => project.files().replace(&path, &bytes),
+            };
+            Ok(written?)
         };
         write()
             .with_context(|| format!("cannot write {} (nothing was changed)", path(project).display()))
