@@ -123,7 +123,7 @@ pub fn short(id: &str) -> &str {
 ///
 /// libgit2 reads the configuration when a repository is opened, and keeps it. So a worker that waits between two
 /// requests opens it anew, and no answer is older than its request. What was opened a moment ago is the same one, if no file changed
-/// that git reads then: see [`reopened`].
+/// that git reads then (`reopened`).
 #[derive(Clone)]
 pub struct Repo(Rc<Opened>);
 
