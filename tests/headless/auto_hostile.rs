@@ -288,3 +288,28 @@ fn a_command_that_changes_the_harness_keeps_nothing_by_it() {
     assert_eq!(lab.git("log -1 --format=%s"), "the harness\n", "nothing was kept");
     incumbent_is_back(&lab);
 }
+
+#[test]
+fn a_command_that_damages_head_of_the_users_repository_stops_the_loop_with_the_reason() {
+    let cases = [
+        ("printf garbage > .git/HEAD", "cannot read HEAD"),
+        ("git update-ref -d refs/heads/main", "HEAD is on no commit any more, so there is no incumbent"),
+    ];
+    for (damage, said) in cases {
+        let lab = lab();
+        let (repo, head) = (lab.repo.display().to_string(), lab.head());
+        let line = format!(
+            "echo \"run slower $LAB_TURN\" >> kernel.cu; [ $LAB_TURN != 2 ] || {{ cd '{repo}'; {damage}; }}"
+        );
+        auto(&lab, "--give-up 3", &line)
+            .is(4)
+            .says("turn 1: discarded run 1")
+            .says(&format!("waiting after a failure: {said}"))
+            .says("gave up: 3 failures in a row");
+        lab.write(".git/HEAD", "ref: refs/heads/main\n");
+        lab.git(&format!("update-ref refs/heads/main {head}"));
+        // The next loop judges the kernel of the second turn, or keeps it in git, and goes on.
+        auto(&lab, "--experiments 2", &line).is(0).says("turn 2: ").says("turn 3: discarded run ");
+        incumbent_is_back(&lab);
+    }
+}

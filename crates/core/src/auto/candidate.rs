@@ -222,10 +222,14 @@ fn in_words(known: &JudgedBefore) -> String {
     format!("run {} judged {same} before: {how}", record.start.id)
 }
 
-/// Whether the kernel's file holds the incumbent's bytes.
+/// A loop begins with a commit in HEAD.
+const NO_HEAD: &str =
+    "HEAD is on no commit any more, so there is no incumbent: `git reflog` shows where it was";
+
+/// Whether the kernel's file holds the incumbent's bytes. An error where HEAD cannot be read or is on no commit.
 pub(super) fn is_incumbent(project: &Project) -> Result<bool> {
     let repo = Repo::open(project)?;
-    let Some(head) = repo::head(&repo)?.commit else { return Ok(false) };
+    let head = repo::head(&repo)?.commit.context(NO_HEAD)?;
     let wanted = repo::bytes_of(&repo, project, &head)?;
     Ok(inputs::on_disk(project).is_ok_and(|present| present == wanted))
 }

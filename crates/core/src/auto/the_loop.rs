@@ -167,7 +167,9 @@ impl Running<'_> {
         candidate: &Candidate,
     ) -> Result<Option<Ended>> {
         self.enter(auto, Phase::Judging)?;
-        command::end_turn(self.files)?;
+        if let Err(error) = command::end_turn(self.files) {
+            return self.trouble(auto, &format!("{error:#}"));
+        }
         let (project, files, spec, ready) = (auto.project, self.files, auto.spec, &mut self.ready);
         let judged_by = &self.judged_by;
         let turn::Step { came, is_ended, followed } =
@@ -241,7 +243,7 @@ impl Running<'_> {
     }
 
     /// Notes a failure that no turn is to blame for, and waits.
-    fn trouble(&mut self, auto: &mut Auto, why: &str) -> Result<Option<Ended>> {
+    pub(super) fn trouble(&mut self, auto: &mut Auto, why: &str) -> Result<Option<Ended>> {
         self.state.counts.failures_in_a_row += 1;
         self.state.trouble = Some(why.to_owned());
         if let Some(candidate) = &mut self.state.candidate {

@@ -60,7 +60,16 @@ impl Running<'_> {
 
     /// Waits while the kernel's file is not the incumbent: a person edits it, or left a run.
     pub(super) fn wait_for_incumbent(&mut self, auto: &mut Auto) -> Result<Option<Ended>> {
-        while !is_incumbent(auto.project)? {
+        loop {
+            match is_incumbent(auto.project) {
+                Ok(true) => return Ok(None),
+                Ok(false) => {}
+                // A command may damage the user's repository. A loop that ended without its limit of failures would look like a crash.
+                Err(error) => match self.trouble(auto, &format!("{error:#}"))? {
+                    Some(ended) => return Ok(Some(ended)),
+                    None => continue,
+                },
+            }
             if self.state.phase != Phase::WaitingForPerson {
                 self.enter(auto, Phase::WaitingForPerson)?;
             }
@@ -74,7 +83,6 @@ impl Running<'_> {
                 return Ok(Some(Ended::Stopped));
             }
         }
-        Ok(None)
     }
 
     /// Waits after a failure, longer after each further one. Ends the loop after too many.
