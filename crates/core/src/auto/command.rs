@@ -88,7 +88,8 @@ impl Edit<'_> {
             AgentTree::create(&repo, self.project, &self.files.user.join("tree"), self.turn, self.from)?;
         let before = tree.read_kernel().context("cannot read the kernel in the work tree of the command")?;
         let [state, answer] = ["state.json", "answer.json"].map(|name| self.files.user.join(name));
-        user.replace(&state, self.state).with_context(|| format!("cannot write {}", state.display()))?;
+        user.replace_with(&state, |out| out.write_all(self.state))
+            .with_context(|| format!("cannot write {}", state.display()))?;
         match user.remove_file(&answer) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 return Err(error).with_context(|| format!("cannot remove {}", answer.display()));

@@ -82,10 +82,10 @@ impl AgentTree {
         let objects = repo.git.commondir().join("objects");
         let mut line = objects.canonicalize().with_context(what)?.as_os_str().as_bytes().to_vec();
         line.push(b'\n');
-        root.replace(Path::new(".git/objects/info/alternates"), &line).with_context(what)?;
+        write(&root, Path::new(".git/objects/info/alternates"), &line).with_context(what)?;
         // Without this file git takes the missing parents of a shallow clone for damage.
         if let Ok(shallow) = Root::new(repo.git.commondir()).read(Path::new("shallow"), SIZE_LIMIT) {
-            root.replace(Path::new(".git/shallow"), &shallow).with_context(what)?;
+            write(&root, Path::new(".git/shallow"), &shallow).with_context(what)?;
         }
         let own = Repository::open(path).with_context(what)?;
         own.set_head_detached(base).with_context(what)?;
@@ -95,8 +95,8 @@ impl AgentTree {
             None => checkout::bytes_of(repo, project, &base.to_string())?,
         };
         let kernel = project.kernel_name.clone();
-        root.replace(Path::new(&kernel), &bytes).with_context(what)?;
-        parent.replace(&note(path), format!("{base} {turn}").as_bytes()).with_context(what)?;
+        write(&root, Path::new(&kernel), &bytes).with_context(what)?;
+        write(&parent, &note(path), format!("{base} {turn}").as_bytes()).with_context(what)?;
         let mut before = BTreeMap::new();
         walk(path, Path::new(""), &mut |file, found| {
             before.insert(file.to_owned(), stamp(found));
@@ -302,6 +302,11 @@ fn make_writable(folder: &Path) {
             make_writable(&entry.path());
         }
     }
+}
+
+/// Writes a file without waiting for the disk, as git writes the tree's other files: after a power failure the turn begins anew.
+fn write(root: &Root, file: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    root.replace_with(file, |out| out.write_all(bytes))
 }
 
 /// Where commit and turn of a work tree are noted, beside it.
