@@ -13,6 +13,7 @@ mod checkout;
 mod clean;
 mod commit;
 mod details;
+mod environment;
 mod exact;
 mod exclude;
 mod fetch;
@@ -158,6 +159,7 @@ impl Repo {
     /// Opens a repository at its work tree or its `.git` folder.
     fn at(path: &Path) -> Result<Repo> {
         let git = Repository::open(path).map_err(|error| anyhow!("{}", cannot_open(path, &error)))?;
+        environment::apply(&git)?;
         let index_by_git = user_index::replace_unreadable(&git)?;
         Ok(Repo(Rc::new(Opened { git, index_by_git, filters: RefCell::default() })))
     }
