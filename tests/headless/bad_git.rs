@@ -108,6 +108,19 @@ fn no_user_name() {
 }
 
 #[test]
+fn the_environment_names_gits_settings() {
+    let lab = judged();
+    let keep = |settings: &str| {
+        let mut keep = lab.lab_command("keep -m better");
+        finish(keep.env("GIT_CONFIG_GLOBAL", settings).spawn().unwrap())
+    };
+    keep("/dev/null").is(1).says("`git config --global user.name \"Your Name\"`");
+    lab.write("../elsewhere", "[user]\nname = Ada\nemail = ada@example.com\n");
+    keep(&lab.path("../elsewhere").display().to_string()).is(0);
+    assert_eq!(lab.git("log -1 --format=%an"), "Ada\n");
+}
+
+#[test]
 fn hooks_are_honoured() {
     let lab = judged();
     lab.script(
@@ -168,8 +181,12 @@ fn no_git_program_where_it_is_needed() {
 #[test]
 fn a_filter_that_is_a_program_is_refused() {
     let lab = judged();
+    let refused = || lab.lab("run").is(64).says("kernel.cu has the git attribute 'filter'");
     lab.write(".gitattributes", "*.cu filter=lfs\n");
-    lab.lab("run").says("kernel.cu has the git attribute 'filter'").is(64);
+    refused().says("Take the attribute off in ").says("/repo/.gitattributes\n");
+    lab.write(".gitattributes", "");
+    lab.write(".git/info/attributes", "*.cu filter=lfs\n");
+    refused().says("/repo/.git/info/attributes\n");
 }
 
 #[test]

@@ -3,13 +3,14 @@
 //! libgit2 looks at a dozen files to tell one attribute of one path, so an open [`Repo`] remembers what was told.
 
 use super::{Project, Repo};
+use crate::inputs::SIZE_LIMIT;
 use anyhow::{Context, Result, bail};
 use git2::{AttrCheckFlags, AttrValue, Blob, Oid, Repository, build::CheckoutBuilder};
 use lab_system::root::Root;
 use lab_system::temporary::TemporaryFolder;
 use std::cell::OnceCell;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What git's configuration and the attributes of a path make git do with the file's bytes.
 #[derive(Debug)]
@@ -151,11 +152,29 @@ pub fn may_change(repo: &Repo, name: &str) -> bool {
 
 /// Refuses a path whose attributes name a filter program (git-lfs) or another encoding: libgit2 applies neither.
 fn refuse_drivers(repo: &Repo, name: &str) -> Result<()> {
-    match ask(repo, name, |filters| filters.driver) {
-        Some(driver) => bail!(
-            "{name} has the git attribute '{driver}': a kernel must be plain text to git. Take the attribute off in \
-             .gitattributes"
-        ),
-        None => Ok(()),
-    }
+    let Some(driver) = ask(repo, name, |filters| filters.driver) else { return Ok(()) };
+    let files: Vec<String> = attribute_files(&repo.git, name)
+        .into_iter()
+        .filter(|file| names(file, driver))
+        .map(|file| file.display().to_string())
+        .collect();
+    let place = if files.is_empty() { ".gitattributes".to_owned() } else { files.join(" or ") };
+    bail!(
+        "{name} has the git attribute '{driver}': a kernel must be plain text to git. Take the attribute off in {place}"
+    )
+}
+
+fn names(file: &Path, attribute: &str) -> bool {
+    let (Some(folder), Some(name)) = (file.parent(), file.file_name()) else { return false };
+    let text = Root::new(folder).read_text(Path::new(name), SIZE_LIMIT);
+    text.is_ok_and(|text| text.contains(attribute))
+}
+
+/// The files in which a user may have given a path attributes: the repository's own, that of the settings, those of the folders.
+fn attribute_files(git: &Repository, name: &str) -> Vec<PathBuf> {
+    let folders = Path::new(name).ancestors().skip(1).map(|folder| folder.join(".gitattributes"));
+    let named = git.config().ok().and_then(|config| config.get_path("core.attributesFile").ok());
+    let others = [Some(git.commondir().join("info/attributes")), named];
+    let of_tree = |file: PathBuf| git.workdir().map(|root| root.join(file));
+    others.into_iter().flatten().chain(folders.filter_map(of_tree)).collect()
 }
