@@ -239,7 +239,10 @@ fn a_command_that_edits_files_of_the_users_repository_is_told() {
     auto(&lab, "--experiments 1", &line)
         .is(0)
         .says("files of your repository changed while the command worked: harness.py;");
-    auto(&lab, "--experiments 1", &line).is(0).says("while the command worked: lab.toml;");
+    auto(&lab, "--experiments 1", &line)
+        .is(0)
+        .says("while the command worked: lab.toml; the next turns read them")
+        .says("; the loop reads lab.toml when it starts");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What changes in the user's own repository while the command of a turn works: the command did it, or a person. It is told.
 
 use super::files::Files;
+use crate::config;
 use crate::project::Project;
 use crate::repo::{self, Head, Repo, short};
 use anyhow::Result;
@@ -34,8 +35,11 @@ impl UsersRepository {
             let names = changed.iter().take(MOST_NAMES).map(String::as_str).collect::<Vec<_>>().join(", ");
             let more = changed.len().saturating_sub(MOST_NAMES);
             let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+            let settings = changed.iter().any(|name| Path::new(name).ends_with(config::FILE));
+            let settings = if settings { "; the loop reads lab.toml when it starts" } else { "" };
             lines.push(format!(
-                "files of your repository changed while the command worked: {names}{more}; what they say counts from now on"
+                "files of your repository changed while the command worked: {names}{more}; the next turns read them as they are \
+                 now{settings}"
             ));
         }
         if !files.is_locked() {
