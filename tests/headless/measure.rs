@@ -1,6 +1,7 @@
 //! How speed is measured and reported: what the judge is asked for, what it is given as the incumbent, and
 //! what a record keeps of it. The judge is a script here, but where the story says that it is the real one.
 
+use crate::built_in::rmsnorm;
 use crate::lab::Lab;
 use lab_core::project::Project;
 use lab_core::run::Reason;
@@ -103,15 +104,13 @@ fn the_cpu_device_is_given_no_incumbent() {
 /// With the real judge, on the emulated device: its times are no figures, but it is a run like any other.
 #[test]
 fn lab_measure_is_a_run_that_can_be_kept() {
-    let lab = Lab::empty();
-    lab.copy_problem("kernels/rmsnorm", "");
-    lab.write("lab.toml", "device = \"cpu\"\n");
+    let lab = rmsnorm();
+    let kernel = "kernels/rmsnorm/kernel.cu";
+    lab.write(kernel, format!("// another\n{}", lab.read(kernel)));
     let output = lab.lab("measure --json").is(0).json();
     assert_eq!(output["outcome"], "pass");
     assert_eq!(output["measured"]["median"], output["throughput_sps"]);
     assert!(output["measured"]["speed"].is_null());
     assert!(lab.read(".lab/runs/1/record.json").contains("\"reason\": \"measure\""));
-    lab.git("add -A");
-    lab.git("commit -qm all");
-    lab.lab("keep -m all").is(0).says("keep run 1 of kernel.cu");
+    lab.lab("keep -m another").is(0).says("keep run 1 of kernels/rmsnorm/kernel.cu");
 }
