@@ -121,6 +121,20 @@ fn the_environment_names_gits_settings() {
 }
 
 #[test]
+fn the_environment_names_settings_that_nobody_can_read() {
+    let lab = judged();
+    let keep = |settings: &str| {
+        let mut keep = lab.lab_command("keep -m better");
+        finish(keep.env("GIT_CONFIG_GLOBAL", lab.path(settings)).spawn().unwrap())
+    };
+    lab.write("../damaged", "[user\nname\n");
+    let refused = keep("../damaged").is(1).says("damaged, which the environment names for git: ");
+    assert!(!refused.err.contains("class="), "libgit2's own classes: {}", refused.err);
+    keep("../missing").is(1).says("`git config --global user.name \"Your Name\"`");
+    lab.lab("keep -m better").is(0);
+}
+
+#[test]
 fn hooks_are_honoured() {
     let lab = judged();
     lab.script(

@@ -2,7 +2,7 @@
 //! `GIT_CONFIG_NOSYSTEM`. libgit2 reads these only together with `GIT_DIR` and `GIT_INDEX_FILE`, which mean another repository
 //! than the one that the lab works in where a hook starts it.
 
-use anyhow::{Context, Result};
+use anyhow::{Result, anyhow};
 use git2::{Config, ConfigLevel, Repository};
 use std::ffi::OsString;
 use std::path::Path;
@@ -12,8 +12,9 @@ pub(super) fn apply(git: &Repository) -> Result<()> {
     for (level, file) in named(&|name| std::env::var_os(name)) {
         let file = Path::new(&file);
         let add = || git.config()?.add_file(file, level, true);
-        add().with_context(|| {
-            format!("cannot read {}, which the environment names for git", file.display())
+        add().map_err(|error| {
+            let (file, why) = (file.display(), error.message());
+            anyhow!("cannot read {file}, which the environment names for git: {why}")
         })?;
     }
     Ok(())
