@@ -71,10 +71,11 @@ impl SpeedFigures {
         }
         let mut lines = vec![text];
         lines.extend(self.incumbent.iter().map(|i| format!("  incumbent {}", with_ends(i, figure))));
-        if let Some(Comparison { ratio, speed }) = &self.comparison {
+        if let Some(Comparison { ratio, speed, aggregate }) = &self.comparison {
             let quads = self.quads.as_deref().unwrap_or("?");
             let mut text =
                 format!("  ratio {} of {quads} ABBA blocks", with_ends(ratio, |r| format!("{r:.4}")));
+            text += &aggregate.map_or_else(String::new, |aggregate| format!(", {aggregate}"));
             text += &speed.map_or_else(String::new, |speed| format!(": {}", speed.word()));
             lines.push(text);
         }

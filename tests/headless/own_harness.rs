@@ -110,6 +110,13 @@ fn a_speed_ratio_of_its_own_is_shown_and_decides() {
         printing(lines);
         lab.lab("run --decide -m x").says("left undecided");
     }
+    // Of several workloads, the ratio says which mean it is.
+    printing(
+        "echo 'speed_ratio: 1.0213 low=1.0190 high=1.0236 aggregate=worst workloads=3'; echo 'speed: faster'",
+    );
+    lab.lab("run").is(0).says("faster +2.1 % (+1.9 … +2.4), worst of 3 vs incumbent");
+    let worst = serde_json::json!({ "name": "worst", "workloads": 3 });
+    assert_eq!(lab.lab("run --json").json()["ratio_aggregate"], worst);
     // Taken back, as after a failure of the incumbent.
     printing(
         "echo 'speed_ratio: 1.5 low=1.4 high=1.6'; echo 'speed: faster'; echo 'speed_ratio: nan'; echo 'speed: none'",

@@ -95,7 +95,7 @@ fn two_runs_of_different_workloads_are_compared_on_those_that_both_timed() {
     );
     let words = world.words();
     assert!(words.contains("+100.0 %"), "{}", world.screen(160, 45));
-    assert!(words.contains("Over the workload that both timed"), "{}", world.screen(160, 45));
+    assert!(words.contains("Of the workload that both timed"), "{}", world.screen(160, 45));
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn run(id: u64, status: Option<Status>, ratio: f64, description: &str) -> LoopRu
         outcome: Some(Outcome::Pass),
         status,
         description: description.into(),
-        change: Some(Change { ratio, spread: Some(0.003), interval: None, speed: Some(speed) }),
+        change: Some(Change { ratio, spread: Some(0.003), speed: Some(speed), ..Change::default() }),
         objective: Some(Measure { value: 165_210.4, low: None, high: None }),
         emulated: false,
     }

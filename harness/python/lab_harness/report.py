@@ -17,6 +17,7 @@ import sys
 
 STAGES = ("build", "reference", "verify", "measure", "done")
 FAULTS = ("lab", "problem")
+AGGREGATES = ("geometric", "arithmetic", "worst")
 
 _KEY = re.compile(r"[a-z][a-z0-9_]*")
 _WORD = re.compile(r"[^\s=]+")
@@ -70,25 +71,28 @@ def correctness(passed):
     line("correctness", "pass" if passed else "fail")
 
 
-def measure(name, value, low=None, high=None):
-    """Prints a figure, with its 95 % interval if low and high are given."""
+def measure(name, value, low=None, high=None, aggregate=None, workloads=None):
+    """Prints a figure, with its 95 % interval if low and high are given.
+
+    aggregate, workloads  one of AGGREGATES and of how many workloads, if several became this figure
+    """
     if (low is None) != (high is None):
         raise ValueError(f"{name}: give both ends of the interval, or none")
     interval = "" if low is None else f" low={number(low)} high={number(high)}"
-    line(name, number(value) + interval)
+    line(name, number(value) + interval + _aggregate(aggregate, workloads))
 
 
-def throughput(value, low=None, high=None):
-    """Prints the objective, in samples per second. More is better."""
-    measure("throughput_sps", value, low, high)
+def throughput(value, low=None, high=None, aggregate=None, workloads=None):
+    """Prints the objective, in samples per second. More is better. The rest is as in measure()."""
+    measure("throughput_sps", value, low, high, aggregate, workloads)
 
 
-def kernel_us(value, low=None, high=None):
-    """Prints the time of a launch or of a step, in microseconds."""
-    measure("kernel_us", value, low, high)
+def kernel_us(value, low=None, high=None, aggregate=None, workloads=None):
+    """Prints the time of a launch or of a step, in microseconds. The rest is as in measure()."""
+    measure("kernel_us", value, low, high, aggregate, workloads)
 
 
-def turns(seconds, trial=None, workload=None):
+def turns(seconds, trial=None, workload=None, aggregate=None, workloads=None):
     """Prints the turns of ABBA blocks: incumbent, candidate, candidate, incumbent, each in seconds.
 
     lab computes ratio, interval and verdict from all such lines.
@@ -96,6 +100,7 @@ def turns(seconds, trial=None, workload=None):
     trial     the number of the process, from 1, if several processes measure
     workload  what tells this workload from the others, such as {"rows": 3, "cols": 257}. lab then computes the same for
               each workload
+    aggregate, workloads  as in measure(), of turns of the whole: what their seconds are of the workloads
     """
     seconds = [float(s) for s in seconds]
     if not seconds or len(seconds) % 4:
@@ -105,7 +110,9 @@ def turns(seconds, trial=None, workload=None):
     of = "" if trial is None else f" trial={int(trial)}"
     if workload is not None:
         of += " workload=" + "~".join(_columns(workload))
-    line("turns", " ".join(number(s) for s in seconds) + of)
+        if aggregate is not None:
+            raise ValueError("turns of one workload have no aggregate: give it with those of the whole")
+    line("turns", " ".join(number(s) for s in seconds) + of + _aggregate(aggregate, workloads))
 
 
 def take_turns_back():
@@ -183,6 +190,19 @@ def number(value):
     if math.isinf(value):
         return "inf" if value > 0 else "-inf"
     return format(value, ".9g")
+
+
+def _aggregate(name, workloads):
+    """The words that say how the figures of several workloads became one."""
+    if (name is None) != (workloads is None):
+        raise ValueError("give both the aggregate and the number of workloads, or none")
+    if name is None:
+        return ""
+    if name not in AGGREGATES:
+        raise ValueError(f"an aggregate is one of {', '.join(AGGREGATES)}, not {name!r}")
+    if int(workloads) < 2:
+        raise ValueError(f"an aggregate is of two workloads or more, not of {workloads}")
+    return f" aggregate={name} workloads={int(workloads)}"
 
 
 def _columns(values):

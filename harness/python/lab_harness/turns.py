@@ -17,7 +17,7 @@ from . import report
 LEAST_BLOCKS = 3
 
 
-def abba(incumbent, candidate, inputs=(None,), blocks=10, clock=None, trial=None, workload=None):
+def abba(incumbent, candidate, inputs=(None,), blocks=10, clock=None, trial=None, workload=None, aggregate=None, workloads=None):
     """Times both in turns and prints a turns: line for each block. Returns the seconds, four for each block.
 
     incumbent, candidate  functions of one input. Each must return when its work is done: on a GPU, synchronise in it.
@@ -25,6 +25,7 @@ def abba(incumbent, candidate, inputs=(None,), blocks=10, clock=None, trial=None
     clock                 clock(function, input) runs a turn and returns its seconds, for example by device events.
                           Without it, wall time.
     trial, workload       as in report.turns
+    aggregate, workloads  as in report.turns
     """
     if blocks < LEAST_BLOCKS:
         raise ValueError(f"{blocks} blocks give no verdict: time at least {LEAST_BLOCKS}")
@@ -37,7 +38,7 @@ def abba(incumbent, candidate, inputs=(None,), blocks=10, clock=None, trial=None
     for _ in range(blocks):
         first, second = next(pairs), next(pairs)
         block = [clock(incumbent, first), clock(candidate, first), clock(candidate, second), clock(incumbent, second)]
-        report.turns(block, trial, workload)
+        report.turns(block, trial, workload, aggregate, workloads)
         seconds.extend(block)
     return seconds
 

@@ -52,6 +52,21 @@ class ReportTest(unittest.TestCase):
             ],
         )
 
+    def test_a_figure_says_what_it_is_of_several_workloads(self):
+        def run():
+            report.throughput(42013.5, aggregate="worst", workloads=3)
+            report.measure("speed_ratio", 1.02, low=1.01, high=1.03, aggregate="geometric", workloads=3)
+            report.turns([1, 1, 1, 1], aggregate="arithmetic", workloads=2)
+
+        self.assertEqual(
+            printed(run),
+            [
+                "throughput_sps: 42013.5 aggregate=worst workloads=3",
+                "speed_ratio: 1.02 low=1.01 high=1.03 aggregate=geometric workloads=3",
+                "turns: 1 1 1 1 aggregate=arithmetic workloads=2",
+            ],
+        )
+
     def test_a_gate_that_fails_fails_the_run(self):
         for value in (2, math.nan, math.inf):
             with self.subTest(value=value):
@@ -85,6 +100,11 @@ class ReportTest(unittest.TestCase):
             lambda: report.turns([]),
             lambda: report.turns([1, 1, 1, 1], workload={}),
             lambda: report.turns([1, 1, 1, 1], workload={"rows": "a=b"}),
+            lambda: report.turns([1, 1, 1, 1], workload={"rows": 3}, aggregate="worst", workloads=2),
+            lambda: report.kernel_us(1, aggregate="median", workloads=2),
+            lambda: report.kernel_us(1, aggregate="worst", workloads=1),
+            lambda: report.kernel_us(1, aggregate="worst"),
+            lambda: report.kernel_us(1, workloads=2),
             lambda: report.workload(),
             lambda: report.workload(T="f 32="),
         ]

@@ -13,7 +13,8 @@ use lab_core::run::{Fingerprint, Reason, RunId};
 use lab_core::runner::follow::read_log;
 use lab_core::store::{RunIndex, RunStore};
 use lab_protocol::report::{
-    Diagnostic, JudgedWorkloads, LaunchLine, Measure, Report, ScratchLine, Speed, WorkloadSpeeds, number,
+    AggregateOf, Diagnostic, JudgedWorkloads, LaunchLine, Measure, Report, ScratchLine, Speed,
+    WorkloadSpeeds, number,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -97,11 +98,17 @@ impl DraftReport {
     }
 }
 
-/// Which aggregate of how many workloads the objective is.
+/// Which aggregate of how many workloads a figure is.
 #[derive(Serialize)]
 struct AggregateReport {
     name: &'static str,
     workloads: usize,
+}
+
+impl From<AggregateOf> for AggregateReport {
+    fn from(of: AggregateOf) -> AggregateReport {
+        AggregateReport { name: of.aggregate.word(), workloads: of.workloads }
+    }
 }
 
 /// The measure that lab.toml or problem.toml names.
@@ -119,6 +126,8 @@ struct ObjectiveReport {
 pub struct ComparisonReport {
     /// Above 1 the candidate is better; the ends are of the 95 % interval.
     ratio: Option<Measure>,
+    /// As the harness named it; `None` of a single workload, and where the objective's own aggregate says it.
+    ratio_aggregate: Option<AggregateReport>,
     speed: Option<Speed>,
     against: Option<&'static str>,
 }
@@ -168,9 +177,7 @@ impl RunReport {
                 low: figure.as_ref().and_then(|f| f.measure.low).and_then(finite),
                 high: figure.as_ref().and_then(|f| f.measure.high).and_then(finite),
             },
-            aggregate: figure
-                .and_then(|figure| figure.aggregate)
-                .map(|of| AggregateReport { name: of.aggregate.word(), workloads: of.workloads }),
+            aggregate: figure.and_then(|figure| figure.aggregate).map(AggregateReport::from),
             throughput_sps: measure.filter(|_| config.objective == Objective::Throughput).map(|m| m.value),
             kernel_us: verdict.kernel_us,
             comparison: verdict.change.as_ref().map_or_else(ComparisonReport::default, |change| {
@@ -233,7 +240,12 @@ impl ComparisonReport {
             (quotient, ends)
         };
         let ratio = measured.unwrap_or(Measure { value, low: ends.map(|e| e.0), high: ends.map(|e| e.1) });
-        ComparisonReport { ratio: Some(ratio), speed: change.speed, against: Some(change.against()) }
+        ComparisonReport {
+            ratio: Some(ratio),
+            ratio_aggregate: change.aggregate.map(AggregateReport::from),
+            speed: change.speed,
+            against: Some(change.against()),
+        }
     }
 }
 
@@ -285,7 +297,7 @@ mod tests {
 
     #[test]
     fn a_ratio_above_one_is_better_whatever_is_measured() {
-        let change = |ratio, spread| Change { ratio, spread, interval: None, speed: None };
+        let change = |ratio, spread| Change { ratio, spread, ..Change::default() };
         let faster = change(0.25, Some(0.05));
         assert_eq!(ratio(faster, Objective::Throughput, Goal::Maximize), (1.25, Some(1.2), Some(1.3)));
         let time = change(-0.2, None);

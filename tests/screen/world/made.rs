@@ -100,7 +100,7 @@ fn in_words(row: &[(&str, &str)]) -> String {
 /// A change whose interval is too wide.
 pub fn undecided(ratio: f64) -> Change {
     let interval = Some((ratio - 0.018, ratio + 0.018));
-    Change { ratio, spread: Some(0.018), interval, speed: Some(Speed::Undecided) }
+    Change { ratio, spread: Some(0.018), interval, speed: Some(Speed::Undecided), ..Change::default() }
 }
 
 /// Half a percent decides the word, and three tenths are the interval's half width.
@@ -113,7 +113,13 @@ pub fn in_turns(ratio: f64) -> Change {
     } else {
         Speed::Same
     };
-    Change { ratio, spread: Some(0.003), interval: Some((low, high)), speed: Some(speed) }
+    Change {
+        ratio,
+        spread: Some(0.003),
+        interval: Some((low, high)),
+        speed: Some(speed),
+        ..Change::default()
+    }
 }
 
 /// A kernel on which no loop has worked.

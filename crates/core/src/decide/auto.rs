@@ -100,7 +100,7 @@ mod tests {
 
     /// A correct run, timed in turns.
     fn run(speed: Option<Speed>, interval: Option<(f64, f64)>) -> Record {
-        let change = Some(Change { ratio: 0.02, spread: None, interval, speed });
+        let change = Some(Change { ratio: 0.02, interval, speed, ..Change::default() });
         let verdict = Verdict { change, ..Verdict::bare(Outcome::Pass, "") };
         Record { verdict: Some(verdict), ..record(RunId(1)) }
     }

@@ -200,12 +200,8 @@ mod tests {
             status,
             description: description.into(),
         };
-        let change = Change {
-            ratio: change,
-            spread: None,
-            interval: Some((change - 0.01, change + 0.01)),
-            speed: None,
-        };
+        let interval = Some((change - 0.01, change + 0.01));
+        let change = Change { ratio: change, interval, ..Change::default() };
         Experiment {
             row,
             run: Some(RunId(at)),
@@ -260,7 +256,7 @@ mod tests {
 
     #[test]
     fn a_shorter_time_is_a_ratio_above_one_and_its_ends_are_in_order() {
-        let change = Change { ratio: -0.2, spread: None, interval: Some((-0.25, -0.15)), speed: None };
+        let change = Change { ratio: -0.2, interval: Some((-0.25, -0.15)), ..Change::default() };
         let found = ratio(&change, true);
         assert!((found.value - 1.25).abs() < 1e-9);
         assert!(found.low.is_some_and(|low| low < 1.25) && found.high.is_some_and(|high| high > 1.25));

@@ -190,7 +190,7 @@ mod tests {
     fn run() -> Record {
         let objective = Measure { value: 165_210.4, low: Some(164_880.0), high: Some(165_540.0) };
         let speed = Some(Speed::Faster);
-        let change = Change { ratio: 0.031, spread: None, interval: Some((0.029, 0.033)), speed };
+        let change = Change { ratio: 0.031, interval: Some((0.029, 0.033)), speed, ..Change::default() };
         Record {
             verdict: Some(Verdict {
                 objective: Some(objective),

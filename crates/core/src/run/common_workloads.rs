@@ -68,7 +68,7 @@ fn change(pairs: &[(&Workload, &Workload)], direction: f64) -> Option<Change> {
     let halves: Option<Vec<f64>> =
         pairs.iter().map(|(old, new)| Some(half(old)?.powi(2) + half(new)?.powi(2))).collect();
     let spread = halves.map(|halves| ratio * halves.iter().sum::<f64>().sqrt() / count);
-    ratio.is_finite().then_some(Change { ratio: ratio - 1.0, spread, interval: None, speed: None })
+    Change::of_quotient(ratio, spread)
 }
 
 #[cfg(test)]

@@ -64,7 +64,10 @@ mod tests {
 
     fn turns(speed: Speed, value: f64, low: f64, high: f64) -> Speeds {
         let ratio = Measure { value, low: Some(low), high: Some(high) };
-        Speeds { comparison: Some(Comparison { ratio, speed: Some(speed) }), objective: None }
+        Speeds {
+            comparison: Some(Comparison { ratio, speed: Some(speed), aggregate: None }),
+            objective: None,
+        }
     }
 
     fn alone(value: f64, low: f64, high: f64) -> Speeds {

@@ -20,7 +20,7 @@ fn history(rows: &str) -> Vec<Experiment> {
             _ => Status::Crash,
         };
         let speed = if status == Status::Keep { Speed::Faster } else { Speed::Slower };
-        let change = Change { ratio: 0.01 * at as f64, spread: None, interval: None, speed: Some(speed) };
+        let change = Change { ratio: 0.01 * at as f64, speed: Some(speed), ..Change::default() };
         Experiment {
             row: Row {
                 commit: format!("c{at}"),

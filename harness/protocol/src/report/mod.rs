@@ -307,7 +307,8 @@ impl Report {
     pub fn comparison(&self) -> Option<Comparison> {
         let ratio = self.measure("speed_ratio").filter(|m| m.value.is_finite())?;
         let speed = self.value("speed").and_then(|value| Speed::of_word(first_word(value)));
-        Some(Comparison { ratio, speed: speed.map(|speed| self.of_whole(speed)) })
+        let aggregate = self.aggregate_of("speed_ratio");
+        Some(Comparison { ratio, speed: speed.map(|speed| self.of_whole(speed)), aggregate })
     }
 
     /// Every line with a `limit=`, in order. A value or limit that is not a number becomes NaN, so that the gate fails.

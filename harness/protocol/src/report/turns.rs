@@ -1,5 +1,6 @@
 //! The `turns:` lines of a harness that times candidate and incumbent in turns and leaves the statistics to the lab.
 
+use super::AggregateOf;
 use super::number;
 use super::workloads::Words;
 use lab_stats::abba::{AbbaBlock, Ratio};
@@ -37,6 +38,8 @@ struct Series {
     /// As in `n=8 k=2`; empty of lines about the whole.
     workload: String,
     trial: String,
+    /// Of the whole: what its seconds are of the workloads, if the first line says so.
+    aggregate: Option<AggregateOf>,
     blocks: Vec<AbbaBlock>,
 }
 
@@ -111,6 +114,16 @@ impl Turns {
     pub fn ratio(&self) -> Option<Ratio> {
         let trials: Vec<Vec<f64>> = self.of_whole().iter().map(|blocks| log_ratios(blocks)).collect();
         Ratio::of(&trials)
+    }
+
+    /// How the turns of the whole came from those of the workloads: as the lines of the whole say, or else the geometric mean
+    /// that stands for them. `None` of a single workload, and if such lines do not say so.
+    pub(super) fn aggregate(&self) -> Option<AggregateOf> {
+        if let Some(whole) = self.of_trials("").next() {
+            return whole.aggregate;
+        }
+        let workloads = self.workloads().len();
+        (workloads > 1).then_some(AggregateOf { aggregate: Aggregate::Geometric, workloads })
     }
 
     /// What to say about turns that were read and do not count.
@@ -257,7 +270,8 @@ fn read(value: &str) -> Result<Series, String> {
         (blocks, []) => {
             let blocks =
                 blocks.iter().map(|&[a1, b1, b2, a2]| AbbaBlock { a: [a1, a2], b: [b1, b2] }).collect();
-            Ok(Series { workload, trial: attribute("trial").to_owned(), blocks })
+            let aggregate = AggregateOf::of_value(value);
+            Ok(Series { workload, trial: attribute("trial").to_owned(), aggregate, blocks })
         }
     }
 }

@@ -19,7 +19,10 @@ impl Report {
         };
         let ends =
             ratio.interval().map_or_else(String::new, |(low, high)| format!(" low={low:.4} high={high:.4}"));
-        self.set("speed_ratio", &format!("{:.4}{ends} quads={}", ratio.value(), ratio.blocks));
+        let aggregate = self.turns.aggregate().map_or_else(String::new, |of| {
+            format!(" aggregate={} workloads={}", of.aggregate.word(), of.workloads)
+        });
+        self.set("speed_ratio", &format!("{:.4}{ends} quads={}{aggregate}", ratio.value(), ratio.blocks));
         self.set("speed", self.of_whole(ratio.speed(same_within)).word());
         let turns =
             self.turns.blocks().take(SERIES_POINTS / 4).flat_map(|b| [b.a[0], b.b[0], b.b[1], b.a[1]]);
@@ -167,6 +170,20 @@ mod tests {
         let comparison = report.comparison().expect("turns");
         assert!((comparison.ratio.value - 1.0 / 1.3).abs() < 1e-3, "{comparison:?}");
         assert_eq!(comparison.speed, Some(Speed::Slower));
+    }
+
+    #[test]
+    fn the_ratio_of_the_whole_says_what_it_is_of_the_workloads() {
+        let aggregate =
+            |log: &str| judged(log).comparison().expect("turns").aggregate.map(|of| of.to_string());
+        let both = blocks(8, &[("n=1", 0.5), ("n=2", 0.5)]);
+        assert_eq!(aggregate(&both), Some("geometric mean of 2".to_owned()));
+        assert_eq!(aggregate(&blocks(8, &[("n=1", 0.5)])), None);
+        let whole =
+            |attributes: &str| -> String { (0..8).map(|at| line(at, 1.3, attributes)).collect::<String>() };
+        assert_eq!(aggregate(&(both.clone() + &whole(""))), None, "the harness does not say so");
+        let named = both + &whole("aggregate=arithmetic workloads=2");
+        assert_eq!(aggregate(&named), Some("arithmetic mean of 2".to_owned()));
     }
 
     #[test]

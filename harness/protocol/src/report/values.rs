@@ -1,5 +1,6 @@
 //! What values of result lines mean: gates, measures, the comparison, the stage.
 
+use super::AggregateOf;
 use lab_stats::speed::Speed;
 
 /// A line with a `limit=`.
@@ -53,6 +54,8 @@ pub struct Comparison {
     pub ratio: Measure,
     /// `None` if the harness gave no verdict.
     pub speed: Option<Speed>,
+    /// How the ratio came from those of several workloads; `None` if the line `speed_ratio:` does not say so.
+    pub aggregate: Option<AggregateOf>,
 }
 
 /// What a run does at present.

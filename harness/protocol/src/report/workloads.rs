@@ -89,7 +89,7 @@ pub struct AggregateOf {
 }
 
 impl AggregateOf {
-    /// Reads the attributes of a figure; `None` if it is the figure of a single workload.
+    /// Reads the attributes of a figure or of turns; `None` if they are of a single workload.
     pub fn of_value(value: &str) -> Option<AggregateOf> {
         let aggregate = Aggregate::of_word(super::attribute(value, "aggregate")?)?;
         let workloads = super::attribute(value, "workloads")?.parse().ok().filter(|count| *count > 1)?;
@@ -97,7 +97,7 @@ impl AggregateOf {
     }
 }
 
-/// `geometric mean of 54`
+/// `geometric mean of 54`.
 impl std::fmt::Display for AggregateOf {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} of {}", self.aggregate.name(), self.workloads)

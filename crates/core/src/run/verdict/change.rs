@@ -2,12 +2,12 @@
 
 use crate::objective::Objective;
 use crate::text::figures::{percent, percents};
-use lab_protocol::report::{Measure, Report, Speed};
+use lab_protocol::report::{AggregateOf, Comparison, Measure, Report, Speed};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The change of the objective against the incumbent's, on the same device.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Change {
     /// Candidate over incumbent, minus one: 0.031 is +3.1 %.
     pub ratio: f64,
@@ -19,14 +19,16 @@ pub struct Change {
     /// The verdict on speed; `None` against the incumbent's recorded figure.
     #[serde(default)]
     pub speed: Option<Speed>,
+    /// How the ratio came from those of several workloads, if the harness says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aggregate: Option<AggregateOf>,
 }
 
 impl Change {
     /// The change that the harness measured in turns, also of a run in progress. The harness gives a ratio of
     /// speeds: `None` if the objective is neither a speed nor a time.
     pub fn in_turns(report: &Report, objective: &Objective) -> Option<Change> {
-        let comparison = report.comparison()?;
-        let Measure { value, low, high } = comparison.ratio;
+        let Comparison { ratio: Measure { value, low, high }, speed, aggregate } = report.comparison()?;
         let (value, ends) = match objective {
             Objective::Throughput | Objective::Tflops | Objective::Gbps => (value, low.zip(high)),
             Objective::KernelTime => (1.0 / value, high.zip(low).map(|(high, low)| (1.0 / high, 1.0 / low))),
@@ -35,7 +37,7 @@ impl Change {
         let (low, high) = ends?;
         let spread = Some((high - low) / 2.0);
         let interval = Some((low - 1.0, high - 1.0));
-        Some(Change { ratio: value - 1.0, spread, interval, speed: comparison.speed })
+        Some(Change { ratio: value - 1.0, spread, interval, speed, aggregate })
     }
 
     /// The change between two recorded figures. Its interval is that of a quotient of two independent measures, each with
@@ -44,7 +46,13 @@ impl Change {
         let quotient = candidate.value / incumbent.value;
         let half = |m: &Measure| Some(((m.high? - m.low?) / 2.0 / m.value).abs()).filter(|h| h.is_finite());
         let spread = half(candidate).zip(half(incumbent)).map(|(a, b)| quotient.abs() * a.hypot(b));
-        quotient.is_finite().then_some(Change { ratio: quotient - 1.0, spread, interval: None, speed: None })
+        Change::of_quotient(quotient, spread)
+    }
+
+    /// The change by a quotient of figures that were not timed in turns; `None` if it is not finite.
+    pub fn of_quotient(quotient: f64, spread: Option<f64>) -> Option<Change> {
+        let ratio = quotient - 1.0;
+        ratio.is_finite().then_some(Change { ratio, spread, ..Change::default() })
     }
 
     /// What the candidate was compared with.
@@ -53,7 +61,7 @@ impl Change {
     }
 }
 
-/// `faster +2.1 % (+1.9 … +2.4)`; against a recorded figure `+3.1 % ± 0.3`.
+/// `faster +2.1 % (+1.9 … +2.4)`, of several workloads with `, geometric mean of 3`; against a recorded figure `+3.1 % ± 0.3`.
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some((low, high)) = self.interval else {
@@ -63,7 +71,8 @@ impl fmt::Display for Change {
         };
         let [ratio, low, high] = percents([self.ratio, low, high]);
         let speed = self.speed.map_or_else(String::new, |speed| format!("{} ", speed.word()));
-        write!(f, "{speed}{ratio} % ({low} … {high})")
+        write!(f, "{speed}{ratio} % ({low} … {high})")?;
+        self.aggregate.map_or(Ok(()), |aggregate| write!(f, ", {aggregate}"))
     }
 }
 
@@ -90,6 +99,15 @@ mod tests {
     }
 
     #[test]
+    fn a_ratio_says_of_how_many_workloads_it_is_the_mean_or_the_worst() {
+        let log = "speed_ratio: 1.0213 low=1.0190 high=1.0236 aggregate=worst workloads=3\nspeed: faster\n";
+        let change = Change::in_turns(&Report::read(log), &Objective::Throughput).expect("a change");
+        assert_eq!(change.to_string(), "faster +2.1 % (+1.9 … +2.4), worst of 3");
+        let written = serde_json::to_string(&change).expect("written");
+        assert_eq!(serde_json::from_str::<Change>(&written).expect("read"), change);
+    }
+
+    #[test]
     fn the_record_of_an_older_lab_is_read() {
         let old: Change = serde_json::from_str(r#"{"ratio": 0.031, "spread": 0.003}"#).expect("read");
         assert_eq!((old.to_string().as_str(), old.speed), ("+3.1 % ± 0.3", None));
@@ -107,8 +125,8 @@ mod tests {
 
     #[test]
     fn close_ends_get_a_further_digit() {
-        let change =
-            Change { ratio: 2e-4, spread: None, interval: Some((-3e-4, 7e-4)), speed: Some(Speed::Same) };
+        let interval = Some((-3e-4, 7e-4));
+        let change = Change { ratio: 2e-4, interval, speed: Some(Speed::Same), ..Change::default() };
         assert_eq!(change.to_string(), "same +0.02 % (-0.03 … +0.07)");
     }
 }

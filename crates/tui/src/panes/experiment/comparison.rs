@@ -142,9 +142,11 @@ fn ratio(both: &Compared, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
         Ok(change) => {
             let mut out = vec![Line::styled(change.to_string(), theme.strong())];
             if let Some(workloads) = both.common_workloads() {
-                let named =
-                    if workloads == 1 { "workload".to_owned() } else { format!("{workloads} workloads") };
-                let text = format!("Over the {named} that both timed: the two did not judge the same ones.");
+                let figure = match workloads {
+                    1 => "Of the workload".to_owned(),
+                    several => format!("Geometric mean of the {several} workloads"),
+                };
+                let text = format!("{figure} that both timed: the two did not judge the same ones.");
                 out.extend(wrap(&text, columns).into_iter().map(|l| Line::styled(l, theme.quiet())));
             }
             let text = "Each was measured in its own run, not in turns with the other: clocks and heat may be in it.";

@@ -182,7 +182,7 @@ pub fn others(report: &Report, objective: &str, columns: usize, theme: &Theme) -
     out
 }
 
-/// `1.0310 (1.0280 … 1.0340) in 3 ABBA blocks`.
+/// `1.0310 (1.0280 … 1.0340) in 3 ABBA blocks`, and what it is of several workloads.
 fn ratio_text(value: &str) -> String {
     let end = |name| attribute(value, name).and_then(number);
     let (Some(ratio), Some(low), Some(high)) = (number(first_word(value)), end("low"), end("high")) else {
@@ -194,7 +194,8 @@ fn ratio_text(value: &str) -> String {
         Some("1") => " in 1 ABBA block".to_owned(),
         Some(count) => format!(" in {} ABBA blocks", printable(count)),
     };
-    format!("{ratio}  ({low} … {high}){blocks}")
+    let aggregate = AggregateOf::of_value(value).map_or_else(String::new, |of| format!(", {of}"));
+    format!("{ratio}  ({low} … {high}){blocks}{aggregate}")
 }
 
 /// Compiler, driver and seed of a verdict, in one dim row.
