@@ -15,6 +15,16 @@ pub struct MemoryBytes {
     pub free: u64,
 }
 
+/// A number of bytes as a person reads it: `3.2 GiB`, `640 MiB`, `12 KiB`.
+pub fn in_words(bytes: u64) -> String {
+    const MIB: f64 = (1u64 << 20) as f64;
+    match bytes as f64 {
+        b if b >= 1024.0 * MIB => format!("{:.1} GiB", b / 1024.0 / MIB),
+        b if b >= MIB => format!("{:.0} MiB", b / MIB),
+        b => format!("{:.0} KiB", (b / 1024.0).ceil()),
+    }
+}
+
 /// Returns the memory that this process may use now; `None` if Linux does not tell.
 pub fn usable() -> Option<MemoryBytes> {
     usable_below(Path::new("/"))

@@ -3,11 +3,13 @@
 use super::images::Images;
 use super::link::{Link, Operation};
 use super::messages::{WorkerReply, WorkerRequest, missing_text};
+use super::scratch_room::AskedScratch;
 use super::{Breach, BufferId, Launch, LaunchParameter, Launched, ModuleId, Replayed};
 use crate::outcome::Stop;
 use crate::process::child::Child;
 use lab_device::sandbox::SandboxState;
 use lab_device::{DeviceInfo, POISONS, Submission};
+use lab_system::memory;
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
@@ -44,6 +46,8 @@ pub struct Worker {
     has_statements: bool,
     /// The launches whose statement has run: module, entry and dims.
     stated: HashSet<(ModuleId, String, Vec<u8>)>,
+    /// What the largest scratch buffer takes that a launch statement asked for, on the cpu device.
+    scratch_held: u64,
     launched: Option<Launched>,
 }
 
@@ -69,6 +73,7 @@ impl Worker {
             has_graphs,
             has_statements,
             stated: HashSet::new(),
+            scratch_held: 0,
             launched: None,
         }
     }
@@ -304,7 +309,14 @@ impl Worker {
             return Ok(());
         }
         let statement = Operation::Statement(&launch.entry);
-        self.link.call(&WorkerRequest::State(launch.clone()), statement, &[], 0)?;
+        let (reply, _) = self.link.call(&WorkerRequest::State(launch.clone()), statement, &[], 0)?;
+        if let WorkerReply::Stated { scratch_bytes, line } = reply
+            && let Some(machine) = memory::usable().filter(|_| self.info.emulated)
+        {
+            let asked = AskedScratch { entry: &launch.entry, line, bytes: scratch_bytes };
+            asked.check(self.scratch_held, machine)?;
+            self.scratch_held = self.scratch_held.max(asked.held());
+        }
         self.stated.insert(key);
         Ok(())
     }

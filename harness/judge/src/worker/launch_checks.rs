@@ -123,7 +123,7 @@ pub fn of_statement(entry: &str, error: DeviceError) -> WorkerFailure {
 }
 
 /// A failure that belongs to a line of the source; line 0 is unknown.
-fn at_line(line: u32, text: &str) -> String {
+pub fn at_line(line: u32, text: &str) -> String {
     if line == 0 { text.to_owned() } else { format!("line {line}: {text}") }
 }
 

@@ -123,9 +123,10 @@ impl Launching {
         Ok(found.map(|kernel| StatementKernel { kernel, is_list: false }).ok_or(statement))
     }
 
-    /// Runs the launch statement of a launch that follows.
-    pub fn state(&mut self, device: &mut Device, launch: &Launch) -> Result<(), WorkerFailure> {
-        self.plan(device, launch).map(drop)
+    /// Runs the launch statement of a launch that follows. Returns the bytes of scratch that it asks for, and its line.
+    pub fn state(&mut self, device: &mut Device, launch: &Launch) -> Result<(u64, u32), WorkerFailure> {
+        let plan = self.plan(device, launch)?;
+        Ok((plan.statement.scratch_bytes, plan.statement.line))
     }
 
     /// Launches, or runs the list of launches that the statement asks for, and waits. Returns the seconds.

@@ -95,6 +95,11 @@ pub enum WorkerReply {
     Buffer(BufferId),
     /// In the order in which they were asked for.
     Buffers(Vec<BufferId>),
+    /// The scratch that a launch statement asks for, and the line of the statement.
+    Stated {
+        scratch_bytes: u64,
+        line: u32,
+    },
     Launched {
         seconds: f64,
         launched: Launched,

@@ -16,6 +16,7 @@ mod memory;
 mod messages;
 mod python;
 mod scratch;
+mod scratch_room;
 mod server;
 mod starting;
 mod tensor_maps;

@@ -151,8 +151,8 @@ impl OpenDevice {
                 WorkerReply::Done
             }
             WorkerRequest::State(launch) => {
-                launching.state(device, &launch)?;
-                WorkerReply::Done
+                let (scratch_bytes, line) = launching.state(device, &launch)?;
+                WorkerReply::Stated { scratch_bytes, line }
             }
             WorkerRequest::Replay { launches, flush, submission } => {
                 let seconds = launching.replay(device, &launches, flush, submission)?;

@@ -10,7 +10,7 @@ use crate::problem::key_error::KeyError;
 use crate::worker::guarded_bytes;
 use lab_device::DeviceInfo;
 use lab_device::cpu::SHADOW_PER_BYTE;
-use lab_system::memory::MemoryBytes;
+use lab_system::memory::{MemoryBytes, in_words};
 
 /// What a run holds.
 pub struct HeldMemory<'a> {
@@ -187,16 +187,6 @@ fn sum(bytes: impl Iterator<Item = u64>) -> u64 {
 
 fn times(bytes: u64, count: usize) -> u64 {
     bytes.saturating_mul(count as u64)
-}
-
-/// `3.2 GiB`, `640 MiB`, `12 KiB`.
-fn in_words(bytes: u64) -> String {
-    const MIB: f64 = (1u64 << 20) as f64;
-    match bytes as f64 {
-        b if b >= 1024.0 * MIB => format!("{:.1} GiB", b / 1024.0 / MIB),
-        b if b >= MIB => format!("{:.0} MiB", b / MIB),
-        b => format!("{:.0} KiB", (b / 1024.0).ceil()),
-    }
 }
 
 #[cfg(test)]
