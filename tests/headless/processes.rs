@@ -66,6 +66,16 @@ fn one_that_left_the_group_and_holds_the_pipe_ends_with_its_harness() {
 }
 
 #[test]
+fn a_harness_that_ends_its_own_daemon_sees_it_end() {
+    let lab = Lab::new();
+    lab.harness(
+        "pid=$(sh -c 'setsid sleep 1000 > /dev/null 2>&1 & echo $!'); kill $pid; while kill -0 $pid 2> /dev/null; do :; done; \
+         echo 'correctness: pass'; echo 'throughput_sps: 5'",
+    );
+    lab.lab("run").is(0);
+}
+
+#[test]
 fn two_labs_at_once_get_two_runs() {
     let lab = Lab::new();
     let children: Vec<_> = (0..4).map(|_| lab.lab_command("run --json").spawn().unwrap()).collect();

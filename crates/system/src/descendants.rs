@@ -1,9 +1,12 @@
 //! The processes that a process has started, as `/proc` shows them: also those that have left its process group or session.
 
-use rustix::process::{Pid, Signal, getpid, kill_process, set_child_subreaper};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
 use std::collections::HashMap;
 use std::fs;
 use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A process that another one has started.
@@ -48,6 +51,18 @@ pub fn adopt_orphans() -> io::Result<()> {
     set_child_subreaper(Some(getpid()))?;
     ADOPTS.store(true, Ordering::SeqCst);
     Ok(())
+}
+
+/// Waits until a child ends, and reaps every other child that ends meanwhile. Of a process that adopts orphans, nobody else would: who
+/// waits for the end of one by its id would wait as long as this process lives.
+pub fn reap_until(child: Pid) -> io::Result<ExitStatus> {
+    loop {
+        match wait(WaitOptions::empty()) {
+            Ok(Some((ended, status))) if ended == child => return Ok(ExitStatus::from_raw(status.as_raw())),
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
 }
 
 /// Whether this process has called [`adopt_orphans`].

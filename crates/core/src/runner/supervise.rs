@@ -2,11 +2,11 @@
 //! the lab ends, also where the lab is killed by SIGKILL.
 //!
 //! The supervisor leads the process group. When the lab's thread that started it is gone, the kernel sends it a signal, and
-//! it ends its whole group, itself included. A process that has left the group, as `setsid` does, is its child once that process's own
-//! parent has ended, and ends with it too.
+//! it ends its whole group, itself included. `setsid` takes a process out of the group. When its parent ends, it becomes a child of the
+//! supervisor, which ends it too.
 
 use lab_system::{descendants, lifetime};
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal};
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 
@@ -28,7 +28,8 @@ pub fn main(parent: i32, command: &str) -> std::io::Result<u8> {
         lifetime::kill_own_group();
     }
     lifetime::no_core_files();
-    let status = Command::new("sh").arg("-c").arg(command).status()?;
+    let shell = Command::new("sh").arg("-c").arg(command).spawn()?;
+    let status = descendants::reap_until(Pid::from_child(&shell))?;
     descendants::kill_own();
     let signal = || status.signal().unwrap_or(0);
     let code = status.code().unwrap_or_else(|| 128 + signal());
