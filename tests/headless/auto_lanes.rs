@@ -4,16 +4,21 @@ use crate::auto_loop::lab;
 use crate::lab::{Beside, CommandOutput, Lab, until};
 use rustix::process::Signal;
 use std::fs;
+use std::process::Command;
 
 /// What the lane of the first device gives is faster, what the other one gives slower.
 const LINE: &str = "case $LAB_DEVICE in cuda:0) word=quick ;; *) word=slower ;; esac\n\
     echo \"run $word $LAB_TURN\" >> kernel.cu";
 
-fn start(lab: &Lab, options: &str, line: &str) -> Beside {
+fn command(lab: &Lab, options: &str, line: &str) -> Command {
     let mut command =
         lab.lab_command(&format!("auto --lanes cuda:0,cuda:1 --back-off 0.001 {options} -- sh -c"));
     command.arg(line);
-    Beside::spawn(command)
+    command
+}
+
+fn start(lab: &Lab, options: &str, line: &str) -> Beside {
+    Beside::spawn(command(lab, options, line))
 }
 
 fn lanes(lab: &Lab, options: &str, line: &str) -> CommandOutput {
@@ -61,6 +66,24 @@ fn two_lanes_have_a_branch_and_an_incumbent_each_and_one_history() {
     // What the other lane kept is none of its own.
     assert!(status["lanes"][0]["state"]["best"]["run"].is_u64(), "{status}");
     assert!(status["lanes"][1]["state"]["best"].is_null(), "{status}");
+}
+
+#[test]
+fn a_lane_has_the_line_endings_of_the_settings_that_the_environment_names() {
+    let lab = lab();
+    lab.write("../elsewhere", "[user]\nname = Ada\nemail = ada@example.com\n[core]\nautocrlf = true\n");
+    lab.write(".gitattributes", "harness.py -text\n");
+    lab.git("add .gitattributes");
+    lab.git("commit -qm attributes");
+    let mut command = command(&lab, "--experiments 1", LINE);
+    Beside::spawn({
+        command.env("GIT_CONFIG_GLOBAL", lab.path("../elsewhere"));
+        command
+    })
+    .finish()
+    .is(0)
+    .says("cuda:0: turn 1: kept run ");
+    assert_eq!(lab.read(".lab/lanes/repo-cuda-1/kernel.cu"), "// the first\r\n");
 }
 
 #[test]

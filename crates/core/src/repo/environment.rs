@@ -1,9 +1,11 @@
 //! The files of git's settings that the environment names, as git(1) documents: `GIT_CONFIG_GLOBAL`, `GIT_CONFIG_SYSTEM` and
-//! `GIT_CONFIG_NOSYSTEM`. libgit2 reads these only together with `GIT_DIR` and `GIT_INDEX_FILE`, which mean another repository
-//! than the one that the lab works in where a hook starts it.
+//! `GIT_CONFIG_NOSYSTEM`. libgit2 reads these variables only together with `GIT_DIR` and `GIT_INDEX_FILE`. A lab that a git hook starts
+//! must not follow those two: they may mean another repository than that of the lab's folder.
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use git2::{Config, ConfigLevel, Repository};
+use rustix::fs::Access;
+use rustix::io::Errno;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -11,11 +13,38 @@ use std::path::Path;
 pub(super) fn apply(git: &Repository) -> Result<()> {
     for (level, file) in named(&|name| std::env::var_os(name)) {
         let file = Path::new(&file);
+        // git reads no settings of the user that the user may not read, as under sudo.
+        let may_be_read = || rustix::fs::access(file, Access::READ_OK) != Err(Errno::ACCESS);
+        if level != ConfigLevel::System && !may_be_read() {
+            continue;
+        }
         let add = || git.config()?.add_file(file, level, true);
-        add().map_err(|error| {
+        let unreadable = |error: git2::Error| {
             let (file, why) = (file.display(), error.message());
             anyhow!("cannot read {file}, which the environment names for git: {why}")
-        })?;
+        };
+        add().map_err(unreadable)?;
+        refuse_conditions(file)?;
+    }
+    Ok(())
+}
+
+/// Whether the environment names any such file.
+pub(super) fn is_changed() -> bool {
+    !named(&|name| std::env::var_os(name)).is_empty()
+}
+
+/// Refuses a file with `[includeIf]`: libgit2 follows none of such a file, so the wrong name could stand in a commit.
+fn refuse_conditions(file: &Path) -> Result<()> {
+    let has_condition = || -> Result<bool, git2::Error> {
+        Ok(Config::open(file)?.entries(Some(r"^includeif\."))?.next().is_some())
+    };
+    if has_condition().unwrap_or(false) {
+        bail!(
+            "{}, which the environment names for git, has [includeIf], which lab follows in git's usual files alone: name another \
+             file, or write [include] there",
+            file.display()
+        );
     }
     Ok(())
 }

@@ -170,11 +170,15 @@ fn names(file: &Path, attribute: &str) -> bool {
     text.is_ok_and(|text| text.contains(attribute))
 }
 
-/// The files in which a user may have given a path attributes: the repository's own, that of the settings, those of the folders.
+/// The files in which a user may have given a path attributes: the repository's own, that of the settings, those beside the user's and
+/// the system's settings, those of the folders.
 fn attribute_files(git: &Repository, name: &str) -> Vec<PathBuf> {
     let folders = Path::new(name).ancestors().skip(1).map(|folder| folder.join(".gitattributes"));
     let named = git.config().ok().and_then(|config| config.get_path("core.attributesFile").ok());
-    let others = [Some(git.commondir().join("info/attributes")), named];
+    let beside = |settings: Result<PathBuf, git2::Error>, name| Some(settings.ok()?.with_file_name(name));
+    let of_user = named.or_else(|| beside(git2::Config::find_xdg(), "attributes"));
+    let of_system = beside(git2::Config::find_system(), "gitattributes");
+    let others = [Some(git.commondir().join("info/attributes")), of_user, of_system];
     let of_tree = |file: PathBuf| git.workdir().map(|root| root.join(file));
     others.into_iter().flatten().chain(folders.filter_map(of_tree)).collect()
 }

@@ -1,9 +1,12 @@
 //! The work tree of a lane: a linked work tree of the user's repository, on a branch of its own.
 
-use super::{Repo, head_commit};
+use super::{Repo, environment, head_commit};
 use anyhow::{Context, Result, ensure};
+use git2::build::CheckoutBuilder;
 use git2::{ErrorCode, Repository, WorktreeAddOptions, WorktreePruneOptions};
 use lab_system::root::Root;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Makes the work tree of a lane at `path`, on the branch `lane/NAME`, which begins at HEAD. A work tree that is there stays as it
@@ -37,5 +40,21 @@ pub fn lane_tree(repo: &Repo, base: &Root, path: &Path, name: &str) -> Result<()
     let mut options = WorktreeAddOptions::new();
     options.reference(Some(&reference));
     git.worktree(&own, path, Some(&options)).with_context(what)?;
+    if environment::is_changed() {
+        check_out_anew(path).with_context(what)?;
+    }
     Ok(())
+}
+
+/// Writes the files of a new work tree once more: libgit2 made them by its own settings, without those that the environment names.
+fn check_out_anew(path: &Path) -> Result<()> {
+    let git = &Repo::at(path)?.git;
+    let mut index = git.index()?;
+    let root = Root::new(path);
+    for entry in index.iter() {
+        root.remove_file(Path::new(OsStr::from_bytes(&entry.path)))?;
+    }
+    index.clear()?;
+    index.write()?;
+    Ok(git.checkout_head(Some(CheckoutBuilder::new().force()))?)
 }
