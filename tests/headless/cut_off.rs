@@ -40,6 +40,19 @@ fn killed_before_its_row(lab: &Lab, command: &str, reached: impl FnMut() -> bool
     assert!(lab.path(".lab/unfinished.json").exists(), "{command} was killed before its end");
 }
 
+/// What a power cut leaves of files that nobody waited for: their names.
+#[test]
+fn an_empty_intent_and_an_empty_ref_are_in_nobodys_way() {
+    let lab = judged();
+    let of_discard = lab.path(".git/refs/lab/discarded");
+    fs::create_dir_all(&of_discard).unwrap();
+    fs::write(of_discard.join("1"), "").unwrap();
+    lab.write(".lab/unfinished.json", "");
+    lab.lab("discard -m worse").is(0);
+    assert!(!lab.path(".lab/unfinished.json").exists());
+    assert_eq!(lab.git("show refs/lab/discarded/1:kernel.cu"), "// better\n");
+}
+
 /// Everything that a decision writes, without times and ids.
 fn state(lab: &Lab) -> String {
     let runs = lab.sh("ls .lab/runs").out;

@@ -110,6 +110,8 @@ pub(super) fn written_at(project: &Project) -> Option<SystemTime> {
 pub(super) fn read(project: &Project) -> Result<Option<Unfinished>> {
     let path = path(project);
     match project.files().read(&path, READ_LIMIT) {
+        // Only a restore's intent does not wait for the disk. After a power cut it can be empty, and then nothing was begun.
+        Ok(text) if text.is_empty() => remove(project).map(|()| None),
         Ok(text) => {
             let (intent, origin) = signature::read(Purpose::Intent, &text).with_context(|| {
                 format!("{} is damaged: read it, finish by hand what it says, and remove it", path.display())
@@ -175,12 +177,14 @@ impl Intent {
     }
 
     /// Writes the intent. It is on disk before this returns, but for a restore: that replaces one file in one step, so after a power cut
-    /// there is nothing to complete.
+    /// there is nothing to complete. Steps that are owed wait for the disk with any command.
     pub(super) fn write(&self, project: &Project) -> Result<()> {
         let write = || -> Result<()> {
             let (path, bytes) = (path(project), signature::signed(Purpose::Intent, self)?);
             let written = match self.what {
-                What::Restore => project.files().replace_with(&path, |out| out.write_all(&bytes)),
+                What::Restore if self.owed.is_empty() => {
+                    project.files().replace_with(&path, |out| out.write_all(&bytes))
+                }
                 _ => project.files().replace(&path, &bytes),
             };
             Ok(written?)

@@ -6,7 +6,7 @@
 
 use super::commit::{CommitFile, tree_with};
 use super::identity::any_signature;
-use super::{Repo, StoredCommit, checkout, head_commit, refs};
+use super::{Repo, StoredCommit, checkout, durable, environment, head_commit, refs};
 use crate::inputs::SIZE_LIMIT;
 use crate::project::Project;
 use crate::run::RunId;
@@ -88,6 +88,7 @@ impl AgentTree {
             write(&root, Path::new(".git/shallow"), &shallow).with_context(what)?;
         }
         let own = Repository::open(path).with_context(what)?;
+        environment::apply(&own)?;
         own.set_head_detached(base).with_context(what)?;
         own.checkout_head(Some(CheckoutBuilder::new().force())).with_context(what)?;
         let bytes = match kernel {
@@ -210,9 +211,11 @@ impl AgentTree {
         let message =
             format!("lab auto: what turn {turn} changed besides the kernel\n\n{}\n", found.lines.join("\n"));
         let id = git.commit(None, &who, &who, &message, &tree, &parents)?;
+        durable::commit(git, id)?;
         let stored =
             StoredCommit { id: id.to_string(), reference: refs::free_name(git, &self.refs, RunId(turn), id) };
         refs::name_commit(repo, &stored, "lab auto")?;
+        durable::reference(git, &stored.reference)?;
         found.kept = Some(stored);
         Ok(found)
     }
@@ -270,7 +273,8 @@ impl AgentTree {
         let made: Vec<Oid> = commits.flatten().take(KEPT_COMMITS + 1).collect();
         let count = made.len().min(KEPT_COMMITS);
         lines.push(format!("made commits ({count}), the last is {tip}"));
-        if made.len() > KEPT_COMMITS || !made.iter().rev().all(|commit| copy(&own, git, *commit).is_some()) {
+        let keep = |commit: &Oid| copy(&own, git, *commit).is_some() && durable::commit(git, *commit).is_ok();
+        if made.len() > KEPT_COMMITS || !made.iter().rev().all(keep) {
             lines.push("its commits are not kept: too many, or not whole".to_owned());
             return None;
         }

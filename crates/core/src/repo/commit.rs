@@ -7,7 +7,7 @@ use super::identity::{author, committer};
 use super::introduced::introduced;
 use super::link::refuse_link;
 use super::program::by_program;
-use crate::repo::{Project, Repo, blob_in, filters, head_commit, head_ref, verify_write};
+use crate::repo::{Project, Repo, blob_in, durable, filters, head_commit, head_ref, verify_write};
 use anyhow::{Context, Result, bail};
 use git2::build::TreeUpdateBuilder;
 use git2::{FileMode, Oid, Repository};
@@ -187,8 +187,12 @@ fn commit_by_library(
     let tree = tree_with(repo, head, files)?;
     let author = author(repo).context("git does not know your name")?;
     let parents: Vec<&git2::Commit> = head.into_iter().collect();
-    repo.commit(None, &author, &committer(repo).unwrap_or_else(|| author.clone()), message, &tree, &parents)
-        .map_err(|e| anyhow::anyhow!("git could not commit: {}", e.message()))
+    let committer = committer(repo).unwrap_or_else(|| author.clone());
+    let commit = repo
+        .commit(None, &author, &committer, message, &tree, &parents)
+        .map_err(|e| anyhow::anyhow!("git could not commit: {}", e.message()))?;
+    durable::commit(repo, commit)?;
+    Ok(commit)
 }
 
 pub(super) fn file_mode(mode: i32) -> FileMode {

@@ -2,7 +2,7 @@
 //! git's rules for line endings would put other bytes on disk. `lab restore` and `lab discard` put these bytes there.
 
 use super::introduced::introduced;
-use super::{Project, Repo, filters, locks};
+use super::{Project, Repo, durable, filters, locks};
 use anyhow::{Context, Result};
 use git2::{Commit, ErrorCode, Oid, Repository};
 
@@ -22,9 +22,11 @@ pub(super) fn remember(repo: &Repo, project: &Project, commit: Oid, bytes: &[u8]
         return Ok(true);
     }
     let blob = git.blob(bytes)?;
+    durable::objects(git, &[blob])?;
     locks::clear_own_ref(git, &reference)?;
     git.reference(&reference, blob, false, "as it was on disk")
         .with_context(|| format!("cannot write {reference}"))?;
+    durable::reference(git, &reference)?;
     Ok(true)
 }
 

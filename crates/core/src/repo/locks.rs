@@ -34,9 +34,14 @@ pub(super) fn of_ref(git: &Repository, reference: &str) -> PathBuf {
     folder.join(format!("{reference}.lock"))
 }
 
-/// Removes the lock of a ref that only the lab writes, if it is left of a killed process.
+/// Removes the lock of a ref that only the lab writes, if it is left of a killed process, and the ref itself if a power cut has left it
+/// empty: git would write no other one in its place.
 pub(super) fn clear_own_ref(git: &Repository, reference: &str) -> Result<()> {
     let lock = of_ref(git, reference);
+    let file = git.commondir().join(reference);
+    if fs::metadata(&file).is_ok_and(|about| about.is_file() && about.len() == 0) {
+        remove(&file)?;
+    }
     if stays(&lock) { remove(&lock) } else { Ok(()) }
 }
 

@@ -13,6 +13,7 @@ mod checkout;
 mod clean;
 mod commit;
 mod details;
+mod durable;
 mod environment;
 mod exact;
 mod exclude;
@@ -57,6 +58,7 @@ pub use clean::{
 };
 pub use commit::{ChangedFile, CommitFile, Prepared, ToCommit, detached_note, prepare_kernel, prepare_rules};
 pub use details::{ChangeKind, CommitDetails, FileChange, commit_details};
+pub use durable::WrittenRefs;
 pub use exact::remember_bytes;
 pub use exclude::{exclude, tracked};
 pub use fetch::{Bundle, Fetched, bundles, fetch, remotes};
@@ -123,8 +125,8 @@ pub fn short(id: &str) -> &str {
 /// An open repository. A command opens it once, a worker once for each request, and every function below takes it.
 ///
 /// libgit2 reads the configuration when a repository is opened, and keeps it. So a worker that waits between two
-/// requests opens it anew, and no answer is older than its request. What was opened a moment ago is the same one, if no file changed
-/// that git reads then (`reopened`).
+/// requests opens it anew. What was opened within two seconds is the same one, if no file of the repository changed that git reads then
+/// (`reopened`): only the user's own settings may be so old.
 #[derive(Clone)]
 pub struct Repo(Rc<Opened>);
 

@@ -4,7 +4,7 @@ use super::identity::any_signature;
 use super::introduced::introduced;
 use super::present::first_with;
 use super::ref_folder::has_folder;
-use super::{Project, Repo, blob_in, branch, find, head_commit, locks};
+use super::{Project, Repo, blob_in, branch, durable, find, head_commit, locks};
 use anyhow::Result;
 use git2::build::TreeUpdateBuilder;
 use git2::{Commit, FileMode, ObjectType, Oid, Tree};
@@ -44,7 +44,10 @@ pub fn note(repo: &Repo, commit: &str, text: &str) -> Result<()> {
     let tree = git.find_tree(update.create_updated(git, &tree)?)?;
     let parents: Vec<&Commit> = before.iter().collect();
     let commit = git.commit(None, &who, &who, NOTED, &tree, &parents)?;
-    branch::set(git, NOTES, before.map(|commit| commit.id()), Some(commit), &format!("commit: {NOTED}"))
+    durable::commit(git, commit)?;
+    let before = before.map(|commit| commit.id());
+    branch::set(git, NOTES, before, Some(commit), &format!("commit: {NOTED}"))?;
+    durable::reference(git, NOTES)
 }
 
 /// The path of a note in the tree. Where many notes stand side by side, `update` moves them into folders: libgit2 finds no

@@ -11,7 +11,9 @@
 use super::commit::{mode_on_disk, tree_with};
 use super::identity::any_signature;
 use super::locks;
-use crate::repo::{CommitFile, Project, Repo, branch, exact, filters, find, head_commit, verify_write};
+use crate::repo::{
+    CommitFile, Project, Repo, branch, durable, exact, filters, find, head_commit, verify_write,
+};
 use crate::run::RunId;
 use anyhow::{Context, Result};
 use git2::{ObjectType, Oid, Repository};
@@ -50,7 +52,8 @@ pub fn name_left(repo: &Repo, project: &Project, run: RunId, bytes: &[u8], messa
     }
     let (commit, _) = commit_without_branch(repo, project, bytes, message)?;
     let stored = StoredCommit { id: commit.to_string(), reference: free_name(git, "left", run, commit) };
-    name_commit(repo, &stored, "lab auto: left to a person")
+    name_commit(repo, &stored, "lab auto: left to a person")?;
+    durable::reference(git, &stored.reference)
 }
 
 /// Stores the kernel of a turn of `lab auto` that was ended before its decision, under `refs/lab/auto/TURN`. What else the
@@ -61,6 +64,7 @@ pub fn name_turn(repo: &Repo, project: &Project, turn: u64, bytes: &[u8]) -> Res
     let reference = free_name(&repo.git, &turns_folder(project), RunId(turn), commit);
     let stored = StoredCommit { id: commit.to_string(), reference };
     name_commit(repo, &stored, "lab auto: a person ended the turn")?;
+    durable::reference(&repo.git, &stored.reference)?;
     Ok(stored)
 }
 
@@ -85,7 +89,7 @@ pub(super) fn free_name(git: &Repository, folder: &str, run: RunId, commit: Oid)
     std::iter::once(first.clone()).chain(further).find(is_free).unwrap_or(first)
 }
 
-/// Gives a commit its ref under `refs/lab/`, unless it has it. A ref of another commit is an error.
+/// Gives a commit its ref under `refs/lab/`, unless it has it. A ref of another commit is an error. The caller waits for the disk.
 pub fn name_commit(repo: &Repo, stored: &StoredCommit, why: &str) -> Result<()> {
     let (git, name, id) = (&repo.git, &stored.reference, Oid::from_str(&stored.id)?);
     if git.refname_to_id(name).ok() != Some(id) {
@@ -118,6 +122,7 @@ pub fn save(repo: &Repo, project: &Project, bytes: &[u8], why: &str) -> Result<S
     let (commit, blob) = commit_without_branch(repo, project, bytes, why)?;
     locks::clear_own_ref(git, &free)?;
     git.reference(&free, commit, true, why).with_context(|| format!("cannot write {free}"))?;
+    durable::reference(git, &free)?;
     verify_write::read_back(repo, &free, commit, &project.kernel_name, blob)?;
     Ok(StoredCommit { id: commit.to_string(), reference: free })
 }
@@ -146,15 +151,18 @@ fn commit_without_branch(repo: &Repo, project: &Project, bytes: &[u8], message: 
         ))?;
         exact::remember(repo, project, id, bytes)?;
     }
+    durable::commit(git, id)?;
     Ok((id, blob))
 }
 
 fn store_raw(git: &Repository, held: Oid, bytes: &[u8]) -> Result<()> {
     if Oid::hash_object(ObjectType::Blob, bytes)? != held {
         let raw = git.blob(bytes)?;
+        durable::objects(git, &[raw])?;
         let reference = format!("refs/lab/raw/{raw}");
         locks::clear_own_ref(git, &reference)?;
         git.reference(&reference, raw, true, "as it was on disk")?;
+        durable::reference(git, &reference)?;
     }
     Ok(())
 }
