@@ -6,6 +6,7 @@
 mod headers;
 
 mod auto;
+mod auto_changed_harness;
 mod auto_ended_turns;
 mod auto_faults;
 mod auto_hostile;

@@ -229,6 +229,20 @@ pub fn read(project: &Project) -> Result<Inputs, KernelError> {
     Ok(Inputs { sources: set.sources, fingerprint, outside: set.outside })
 }
 
+/// The files of the repository that the Python scripts among `files` import, and those that these import. What the kernel imports is
+/// none of them, also where a script imports the kernel. The error is of a file that cannot be read.
+pub(crate) fn imported_by(project: &Project, files: &[PathBuf]) -> Result<Vec<PathBuf>, KernelError> {
+    let mut set = Set::new(project);
+    set.add(&project.kernel, Some(Vec::new()), Role::Kernel, false)?;
+    for script in files.iter().filter(|path| Language::of(path) == Language::Python) {
+        let first = set.sources.len();
+        set.add(script, None, Role::Extra, false)?;
+        set.follow_includes(first, Role::Extra)?;
+    }
+    let others = set.sources.into_iter().skip(1).map(|source| source.path);
+    Ok(others.filter(|path| !files.contains(path)).collect())
+}
+
 fn fingerprint<'f>(files: impl Iterator<Item = &'f InputFile>) -> Fingerprint {
     let mut hash = blake3::Hasher::new();
     for file in files {

@@ -40,7 +40,7 @@ pub(super) struct Judging<'a> {
     pub files: &'a Files,
     pub spec: &'a RunSpec,
     pub ready: &'a mut Ready,
-    pub judged_by: &'a JudgedBy,
+    pub judged_by: &'a mut JudgedBy,
     pub control: &'a Control,
 }
 
@@ -81,6 +81,7 @@ impl Judging<'_> {
                     told.run = Some(known.record.start.id);
                     return Ok(Came::Ended(told.ended(TurnOutcome::Known, in_words(&known))));
                 }
+                self.judged_by.look_before_run(project);
                 let (spec, standby) = (self.ready.spec(self.spec), self.ready.take());
                 self.ready.prepare_meanwhile(project, self.spec);
                 match execute_by(standby, project, &spec, index, self.control, |_| {}) {
@@ -129,11 +130,8 @@ impl Judging<'_> {
         if let Some(decision) = &record.decision {
             return Ok(Came::Ended(told.ended(outcome(decision.status), verdict.why.clone())));
         }
-        if let Some(file) = self.judged_by.changed(project) {
-            let why = format!(
-                "{file} changed since the loop began, and it says how kernels are judged: put it back, or start the loop again"
-            );
-            return Ok(Came::Ended(told.ended(TurnOutcome::Left, why)));
+        if let Some(changed) = self.judged_by.changed(project) {
+            return Ok(Came::Ended(told.ended(TurnOutcome::Left, changed)));
         }
         let run = Some(record.start.id);
         let message = candidate.answer.message(told.turn);

@@ -2,7 +2,7 @@
 //! have changed what judges it.
 
 use crate::config::Harness;
-use crate::inputs::{self, Role};
+use crate::inputs::{self, KernelError};
 use crate::project::Project;
 use lab_system::root::read_anywhere;
 use std::collections::BTreeMap;
@@ -13,38 +13,84 @@ const MOST_BYTES: u64 = 64 << 20;
 
 /// The hashes of the files, by path; `None` for one that cannot be read. Empty for the built-in harness, whose rules a keep compares
 /// with HEAD.
-#[derive(PartialEq)]
-pub(super) struct JudgedBy(BTreeMap<PathBuf, Option<blake3::Hash>>);
+type Hashes = BTreeMap<PathBuf, Option<blake3::Hash>>;
+
+/// The harness as it was when the loop began, and as the run of the present kernel found it.
+pub(super) struct JudgedBy {
+    /// The files that lab.toml names.
+    named: Vec<PathBuf>,
+    at_first: Hashes,
+    /// What was not as at first when the last run of the present kernel began.
+    changed_before_run: Option<String>,
+}
 
 impl JudgedBy {
-    /// The files as they are now: those that the harness's command line names, or its script with what that imports, and those of
-    /// `watch.extra`.
-    pub fn now(project: &Project) -> JudgedBy {
-        JudgedBy(files(project).into_iter().map(|path| (path.clone(), hash(&path))).collect())
+    /// The files as they are now: those that the harness's command line names, or its script, what these import, and those of
+    /// `watch.extra`. The error is of a file that no run could read either.
+    pub fn now(project: &Project) -> Result<JudgedBy, KernelError> {
+        let named = named(project);
+        let at_first = hashes(project, &named)?;
+        Ok(JudgedBy { named, at_first, changed_before_run: None })
     }
 
-    /// The first file that is not as it was, relative to the work tree.
+    /// Notes that the next kernel is another one, which no run judged yet.
+    pub fn next_kernel(&mut self) {
+        self.changed_before_run = None;
+    }
+
+    /// Looks at the files before a run. Its verdict is that of a changed harness also if the harness is as at first when the run ends: a
+    /// person may put it back meanwhile, and a script may do so itself.
+    pub fn look_before_run(&mut self, project: &Project) {
+        self.changed_before_run = self.difference(project);
+    }
+
+    /// Why nothing is decided by the harness: what is not as it was, or was not when the last run began.
     pub fn changed(&self, project: &Project) -> Option<String> {
-        let found = self.0.iter().find(|(path, before)| hash(path) != **before)?;
-        Some(project.relative(found.0).unwrap_or_else(|| found.0.display().to_string()))
+        self.changed_before_run.clone().or_else(|| self.difference(project))
+    }
+
+    fn difference(&self, project: &Project) -> Option<String> {
+        let now = match hashes(project, &self.named) {
+            Ok(now) => now,
+            Err(why) => return Some(why.to_string()),
+        };
+        let mut paths = self.at_first.keys().chain(now.keys());
+        let path = paths.find(|path| self.at_first.get(*path) != now.get(*path))?;
+        let name = project.relative(path).unwrap_or_else(|| path.display().to_string());
+        let is_there = |hashes: &Hashes| hashes.get(path).is_some_and(Option::is_some);
+        let (what, mend) = match (is_there(&self.at_first), path.symlink_metadata().is_ok()) {
+            (false, true) => ("is new", "remove it"),
+            (_, false) => ("was removed", "put it back"),
+            (true, true) => ("changed", "put it back"),
+        };
+        Some(format!(
+            "{name} {what} since the loop began, and it says how kernels are judged: {mend}, or start the loop again"
+        ))
     }
 }
 
-fn files(project: &Project) -> Vec<PathBuf> {
+/// The files that lab.toml names. A word of a command line that is no file when the loop begins is none of the harness: it may be what
+/// the harness builds.
+fn named(project: &Project) -> Vec<PathBuf> {
     let Some(harness) = &project.config.harness else { return Vec::new() };
-    let named = match harness {
-        // Shells separate words by these. A word that is no file is none of the harness.
+    let mut named: Vec<PathBuf> = match harness {
+        // Shells separate words by these.
         Harness::Command(line) => line
             .split(|c: char| c.is_whitespace() || "'\"()|&;<>=`$".contains(c))
             .filter(|word| !word.is_empty())
             .map(|word| project.home.join(word))
-            .filter(|path| path.is_file() && *path != project.kernel)
+            .filter(|path| path.is_file())
             .collect(),
-        Harness::Python { .. } => Vec::new(),
+        Harness::Python { python } => vec![project.home.join(python)],
     };
-    let sources = inputs::read(project).map(|inputs| inputs.sources.clone()).unwrap_or_default();
-    let extra = sources.into_iter().filter(|source| source.role == Role::Extra).map(|source| source.path);
-    extra.chain(named).collect()
+    named.extend(project.config.watch.extra.iter().map(|extra| project.home.join(extra)));
+    named.into_iter().map(|path| inputs::plain(&path)).filter(|path| *path != project.kernel).collect()
+}
+
+fn hashes(project: &Project, named: &[PathBuf]) -> Result<Hashes, KernelError> {
+    let imported = inputs::imported_by(project, named)?;
+    let paths = named.iter().cloned().chain(imported);
+    Ok(paths.map(|path| (path.clone(), hash(&path))).collect())
 }
 
 fn hash(path: &Path) -> Option<blake3::Hash> {

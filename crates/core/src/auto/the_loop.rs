@@ -40,10 +40,11 @@ pub fn run(auto: &mut Auto) -> Result<Ended> {
     files.create()?;
     let lock = files.lock(auto.project)?;
     let state = begin(auto)?;
+    let judged_by = JudgedBy::now(auto.project)?;
     let mut running = Running {
         files: &files,
         lock,
-        judged_by: JudgedBy::now(auto.project),
+        judged_by,
         state,
         began: Instant::now(),
         earlier: 0.0,
@@ -69,7 +70,7 @@ pub fn run(auto: &mut Auto) -> Result<Ended> {
 pub(super) struct Running<'a> {
     pub(super) files: &'a Files,
     lock: LockedFile,
-    /// The harness as it was when the loop began.
+    /// The harness, which must be as it was when the loop began.
     judged_by: JudgedBy,
     pub(super) state: State,
     pub(super) began: Instant,
@@ -171,7 +172,7 @@ impl Running<'_> {
             return self.trouble(auto, &format!("{error:#}"));
         }
         let (project, files, spec, ready) = (auto.project, self.files, auto.spec, &mut self.ready);
-        let judged_by = &self.judged_by;
+        let judged_by = &mut self.judged_by;
         let turn::Step { came, is_ended, followed } =
             turn::endable(files, self.state.turn, auto.control, |control| {
                 let mut judging = Judging { project, files, spec, ready, judged_by, control };
@@ -306,6 +307,7 @@ impl Running<'_> {
                 index.refresh();
                 let after = index.newest().next().map_or(RunId(0), |run| run.id);
                 self.state.candidate = Some(Candidate { hash, after, answer, told });
+                self.judged_by.next_kernel();
                 Ok(None)
             }
             Ok(Edited::Without { told, cost }) => {
