@@ -2,6 +2,7 @@
 
 use crate::auto_loop::{auto, auto_command, incumbent_is_back, lab, state};
 use crate::lab::{Beside, Lab, until};
+use serde_json::json;
 
 /// The repository of [`lab`], judged by `./bench.sh`.
 fn judged_by_a_script() -> Lab {
@@ -153,4 +154,33 @@ fn a_person_may_change_and_commit_a_rule_that_no_harness_imports() {
     );
     auto(&lab, "--experiments 1", &line).is(0).says("turn 1: kept run 1");
     incumbent_is_back(&lab);
+}
+
+#[test]
+fn a_harness_that_was_removed_is_named_and_judges_the_kernel_once_it_is_back() {
+    let lab = judged_by_a_script();
+    let line = format!(
+        "echo \"run slower $LAB_TURN\" >> kernel.cu; echo $LAB_TURN >> $HOME/edits; [ $LAB_TURN != 1 ] || rm '{}/bench.sh'",
+        lab.repo.display()
+    );
+    let why = "bench.sh was removed since the loop began, and it says how kernels are judged: put it back";
+    auto(&lab, "--give-up 2", &line)
+        .is(4)
+        .says("bench.sh was removed since the loop began")
+        .says("gave up: 2 failures in a row")
+        .says(why);
+    incumbent_is_back_without_the_script(&lab);
+    lab.git("checkout -q bench.sh");
+    auto(&lab, "--experiments 2", &line)
+        .is(0)
+        .says("turn 1: discarded run 1")
+        .says("turn 2: discarded run 2");
+    assert_eq!(lab.read("../home/edits"), "1\n2\n", "the command was not asked again for the first kernel");
+    assert_eq!(state(&lab)["left"], json!([]));
+    incumbent_is_back(&lab);
+}
+
+#[track_caller]
+fn incumbent_is_back_without_the_script(lab: &Lab) {
+    assert_eq!(lab.git("status --porcelain --untracked-files=no"), " D bench.sh\n");
 }

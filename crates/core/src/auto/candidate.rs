@@ -130,24 +130,30 @@ impl Judging<'_> {
         if let Some(decision) = &record.decision {
             return Ok(Came::Ended(told.ended(outcome(decision.status), verdict.why.clone())));
         }
-        if let Some(changed) = self.judged_by.changed(project) {
-            return Ok(Came::Ended(told.ended(TurnOutcome::Left, changed)));
+        match (verdict.outcome, self.judged_by.changed(project)) {
+            (Outcome::Crash | Outcome::Pass | Outcome::Fail, Some(changed)) => {
+                return Ok(Came::Ended(told.ended(TurnOutcome::Left, changed)));
+            }
+            _ if self.control.is_ended() => return Ok(Came::Stopped),
+            // A harness that was removed judges nothing.
+            (Outcome::NotJudged, Some(changed)) => {
+                return Ok(Came::Trouble(format!("{}: {changed}", verdict.why)));
+            }
+            (Outcome::NotJudged, None) => return Ok(Came::Trouble(verdict.why.clone())),
+            (Outcome::Void, _) => {
+                return Ok(Came::Trouble(format!("run {}: {}", record.start.id, verdict.why)));
+            }
+            (Outcome::Crash | Outcome::Pass | Outcome::Fail, None) => {}
         }
         let run = Some(record.start.id);
         let message = candidate.answer.message(told.turn);
         let repo = Repo::open(project)?;
         let message = decide::with_tested(message, &repo, project, index, run);
-        match verdict.outcome {
-            _ if self.control.is_ended() => return Ok(Came::Stopped),
-            Outcome::NotJudged => return Ok(Came::Trouble(verdict.why.clone())),
-            Outcome::Void => return Ok(Came::Trouble(format!("run {}: {}", record.start.id, verdict.why))),
-            Outcome::Crash => {
-                return Ok(match decide::discard(project, index, run, &message, false) {
-                    Ok(decided) => Came::Ended(told.ended(outcome(decided.status), verdict.why.clone())),
-                    Err(refusal) => Came::Undecided(told.ended(TurnOutcome::Left, refusal.to_string())),
-                });
-            }
-            Outcome::Pass | Outcome::Fail => {}
+        if verdict.outcome == Outcome::Crash {
+            return Ok(match decide::discard(project, index, run, &message, false) {
+                Ok(decided) => Came::Ended(told.ended(outcome(decided.status), verdict.why.clone())),
+                Err(refusal) => Came::Undecided(told.ended(TurnOutcome::Left, refusal.to_string())),
+            });
         }
         let mut tell = |_: RunId, _| {};
         let mut asked =
