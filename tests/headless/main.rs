@@ -13,6 +13,7 @@ mod auto_hostile;
 mod auto_lanes;
 mod auto_loop;
 mod auto_rules;
+mod auto_two_loops;
 mod bad_git;
 mod bad_harness;
 mod bad_kernel;

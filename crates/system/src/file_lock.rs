@@ -162,7 +162,7 @@ pub fn is_held(path: &Path) -> bool {
 }
 
 /// Whether this file still has the name.
-fn is_named(file: &File, named: io::Result<Metadata>) -> io::Result<bool> {
+pub(crate) fn is_named(file: &File, named: io::Result<Metadata>) -> io::Result<bool> {
     let held = file.metadata()?;
     Ok(named.is_ok_and(|named| (named.dev(), named.ino()) == (held.dev(), held.ino())))
 }

@@ -4,7 +4,7 @@ use super::state::{Phase, State};
 use crate::disk::space;
 use crate::project::loop_claim::{self, STATE_LIMIT, folder};
 use crate::project::{Project, trust};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, anyhow};
 use lab_system::file_lock::LockedFile;
 use lab_system::root::{Access, Root};
 use std::fs::File;
@@ -24,6 +24,10 @@ pub(super) struct Files {
     pub user: PathBuf,
 }
 
+/// The locks of a running loop. By the one in `.lab` other labs see that it runs. The one beside the command's folder keeps a second loop
+/// out of that folder also where `.lab` is removed, as `git clean -fdx` does.
+pub(super) struct Locks([LockedFile; 2]);
+
 impl Files {
     pub fn of(project: &Project) -> Result<Files> {
         let place = format!("{}\n{}", project.root.display(), project.kernel_name);
@@ -41,33 +45,36 @@ impl Files {
         std::fs::create_dir_all(&self.user).with_context(|| failed(&self.user))
     }
 
-    /// Takes the lock of the loop. The error names the process that holds it.
-    pub fn lock(&self, project: &Project) -> Result<LockedFile> {
-        let path = self.folder.join("lock");
-        let take = || {
-            let taken = self.root.take_lock(&path, Access::ReadWrite);
+    /// Takes the locks of the loop. The error names the process that holds them.
+    pub fn lock(&self, project: &Project) -> Result<Locks> {
+        let take = |(root, path): &(Root, PathBuf)| {
+            let taken = root.take_lock(path, Access::ReadWrite);
             taken.with_context(|| format!("cannot lock {}", path.display()))
         };
-        let mut lock = take()?;
-        // A command that asks whether a loop runs holds the lock for a moment.
-        for _ in 0..ATTEMPTS {
-            if lock.is_none() {
-                std::thread::sleep(MOMENT);
-                lock = take()?;
+        let hold = |file| {
+            let mut lock = take(file)?;
+            // A command that asks whether a loop runs holds the lock for a moment.
+            for _ in 0..ATTEMPTS {
+                if lock.is_none() {
+                    std::thread::sleep(MOMENT);
+                    lock = take(file)?;
+                }
             }
-        }
-        let Some(lock) = lock else {
-            let process =
-                read_state(project).ok().flatten().map(|state| format!(" (process {})", state.process));
-            bail!(
-                "a `lab auto` works on {} already{}: `lab auto status{}` shows it, `lab auto stop{}` ends it",
-                project.kernel_name,
-                process.unwrap_or_default(),
-                project.argument,
-                project.argument
-            )
+            lock.ok_or_else(|| is_taken(project))
         };
-        Ok(lock)
+        let [user, lab] = &self.lock_files();
+        Ok(Locks([hold(user)?, hold(lab)?]))
+    }
+
+    /// Whether the locks keep a second loop away: not where somebody has removed their files, and perhaps locked new ones.
+    pub fn are_held(&self, locks: &Locks) -> bool {
+        self.lock_files().iter().zip(&locks.0).all(|((root, path), lock)| root.is_name_of(path, lock))
+    }
+
+    /// The files of [`Locks`]. That of the user's is the first: who does not get it touches nothing in `.lab`.
+    fn lock_files(&self) -> [(Root, PathBuf); 2] {
+        let user = self.user.with_extension("lock");
+        [(Root::new(user.parent().unwrap_or(&user)), user), (self.root.clone(), self.folder.join("lock"))]
     }
 
     /// Replaces the state in one step. With a kernel that is to be judged it is on disk before this returns. Without one, the records say
@@ -175,6 +182,17 @@ impl Files {
     pub fn edited(&self, project: &Project) -> PathBuf {
         self.user.join("tree").join(&project.kernel_name)
     }
+}
+
+fn is_taken(project: &Project) -> Error {
+    let process = read_state(project).ok().flatten().map(|state| format!(" (process {})", state.process));
+    anyhow!(
+        "a `lab auto` works on {} already{}: `lab auto status{}` shows it, `lab auto stop{}` ends it",
+        project.kernel_name,
+        process.unwrap_or_default(),
+        project.argument,
+        project.argument
+    )
 }
 
 /// Reads the state of a kernel's loop. `None` if there was none.

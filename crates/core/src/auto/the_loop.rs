@@ -4,7 +4,7 @@ use super::begin::begin;
 use super::candidate::{Came, Judging, keep_ended};
 use super::command::{self, Edit, Edited, TURN_ENDED};
 use super::disk;
-use super::files::Files;
+use super::files::{Files, Locks};
 use super::hints::{self, Told};
 use super::judged_by::JudgedBy;
 use super::lanes::device_name;
@@ -19,10 +19,9 @@ use crate::repo::{self, Repo};
 use crate::run::RunId;
 use crate::runner::process::Control;
 use crate::store::RunIndex;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use jiff::Timestamp;
 use lab_protocol::Target;
-use lab_system::file_lock::LockedFile;
 use std::time::Instant;
 
 /// How often a decision that failed is tried again.
@@ -38,12 +37,12 @@ const MOST_SUMMARIES: usize = 3_000;
 pub fn run(auto: &mut Auto) -> Result<Ended> {
     let files = Files::of(auto.project)?;
     files.create()?;
-    let lock = files.lock(auto.project)?;
+    let locks = Some(files.lock(auto.project)?);
     let state = begin(auto)?;
     let judged_by = JudgedBy::now(auto.project)?;
     let mut running = Running {
         files: &files,
-        lock,
+        locks,
         judged_by,
         state,
         began: Instant::now(),
@@ -69,7 +68,7 @@ pub fn run(auto: &mut Auto) -> Result<Ended> {
 /// A loop in progress.
 pub(super) struct Running<'a> {
     pub(super) files: &'a Files,
-    lock: LockedFile,
+    locks: Option<Locks>,
     /// The harness, which must be as it was when the loop began.
     judged_by: JudgedBy,
     pub(super) state: State,
@@ -97,8 +96,22 @@ impl Running<'_> {
         Ok(())
     }
 
+    /// Takes the locks again where somebody removed their files. The error says that another loop has begun since.
+    fn hold_locks(&mut self, auto: &Auto) -> Result<()> {
+        if self.locks.as_ref().is_some_and(|locks| self.files.are_held(locks)) {
+            return Ok(());
+        }
+        self.files.create()?;
+        // One of them may be there still: nobody could take it again, this loop included.
+        self.locks = None;
+        let locks = self.files.lock(auto.project);
+        self.locks = Some(locks.context("somebody removed the files of this loop")?);
+        Ok(())
+    }
+
     /// Writes the state with a new phase.
     pub(super) fn enter(&mut self, auto: &mut Auto, phase: Phase) -> Result<()> {
+        self.hold_locks(auto)?;
         let is_new = self.state.phase != phase;
         (self.state.phase, self.state.since) = (phase, Timestamp::now());
         self.state.counts.seconds = self.earlier + self.began.elapsed().as_secs_f64();
@@ -257,11 +270,6 @@ impl Running<'_> {
     fn edit(&mut self, auto: &mut Auto, index: &mut RunIndex) -> Result<Option<Ended>> {
         self.state.turn += 1;
         self.enter(auto, Phase::Editing)?;
-        if !self.files.is_locked() {
-            // Somebody removed .lab, and with it the file that keeps a second loop away.
-            self.files.create()?;
-            self.lock = self.files.lock(auto.project)?;
-        }
         self.ready.prepare(auto.project, auto.spec);
         index.refresh();
         let mut is_ended = false;
@@ -302,6 +310,7 @@ impl Running<'_> {
                 Ok(Some(Ended::Stopped))
             }
             Ok(Edited::Kernel { bytes, answer, told }) => {
+                self.hold_locks(auto)?;
                 self.files.write_candidate(&bytes)?;
                 let hash = blake3::hash(&bytes).to_hex().to_string();
                 index.refresh();

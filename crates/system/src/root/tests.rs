@@ -181,7 +181,12 @@ fn a_lock_below_a_root_keeps_others_out() {
     let held = world.root.wait_for_lock(lock, Access::ReadAppend).unwrap();
     assert!(world.root.is_locked(lock));
     assert!(world.root.take_lock(lock, Access::ReadAppend).unwrap().is_none());
-    drop(held);
+    assert!(world.root.is_name_of(lock, &held));
+    world.root.remove_file(lock).unwrap();
+    assert!(!world.root.is_name_of(lock, &held));
+    let other = world.root.take_lock(lock, Access::ReadAppend).unwrap().unwrap();
+    assert!(world.root.is_name_of(lock, &other) && !world.root.is_name_of(lock, &held));
+    drop((held, other));
     assert!(world.root.take_lock(lock, Access::ReadWrite).unwrap().is_some());
 }
 

@@ -1,0 +1,46 @@
+//! `lab auto`: one loop works on a kernel, also where the files that say so were removed.
+
+use crate::auto_loop::{auto, auto_command, incumbent_is_back, lab};
+use crate::lab::{Beside, Lab, until};
+use std::fs;
+
+/// Starts a loop whose command edits and then waits until the file `go` is there. The command notes that it runs in `at`.
+fn waits_in(lab: &Lab, at: &str, go: &str) -> Beside {
+    let line = format!(
+        "echo \"run slower {at} $LAB_TURN\" >> kernel.cu; touch $HOME/{at}; while ! [ -e $HOME/{go} ]; do sleep 0.01; done"
+    );
+    let child = Beside::spawn(auto_command(lab, "--experiments 1", &line));
+    until("the command edits", || lab.path(&format!("../home/{at}")).exists());
+    child
+}
+
+#[test]
+fn a_second_loop_is_refused_while_the_command_of_the_first_one_works_although_lab_was_removed() {
+    let lab = lab();
+    let first = waits_in(&lab, "first", "go");
+    // As `git clean -fdx` does.
+    fs::remove_dir_all(lab.path(".lab")).unwrap();
+    auto(&lab, "", "true").is(1).says("a `lab auto` works on kernel.cu already");
+    lab.write("../home/go", "");
+    first.finish().is(0).says("turn 1: discarded run 1");
+    assert!(lab.rows()[0].contains("lab auto, turn 1"), "{:?}", lab.rows());
+    incumbent_is_back(&lab);
+}
+
+#[test]
+fn a_loop_whose_locks_were_removed_ends_where_another_one_has_begun() {
+    let lab = lab();
+    let first = waits_in(&lab, "first", "go");
+    fs::remove_dir_all(lab.path(".lab")).unwrap();
+    fs::remove_dir_all(lab.path("../state/auto")).unwrap();
+    let second = waits_in(&lab, "second", "on");
+    lab.write("../home/go", "");
+    first
+        .finish()
+        .is(1)
+        .says("somebody removed the files of this loop: a `lab auto` works on kernel.cu already (process ");
+    lab.write("../home/on", "");
+    second.finish().is(0).says("turn 1: discarded run 1");
+    assert_eq!(lab.rows().len(), 1, "one loop decides");
+    incumbent_is_back(&lab);
+}
