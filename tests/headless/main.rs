@@ -12,6 +12,7 @@ mod auto_faults;
 mod auto_hostile;
 mod auto_lanes;
 mod auto_loop;
+mod auto_repository;
 mod auto_rules;
 mod auto_two_loops;
 mod bad_git;

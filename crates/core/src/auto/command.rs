@@ -101,9 +101,11 @@ impl Edit<'_> {
         let mut told = LastTurn::begun(self.turn);
         told.command = in_words(ending, self.limit);
         told.seconds = started.elapsed().as_secs_f64();
-        told.noticed = before_it.changes(&repo, self.project, self.files)?;
+        told.noticed = before_it.changes(self.project, self.files);
+        // It may not be as it was when the command began.
+        let repo = Repo::open(self.project);
         if self.whole.is_ended() {
-            keep_others(&tree, &repo, self.files, &mut told, true)?;
+            keep_others(&tree, &repo?, self.files, &mut told, true)?;
             end_turn(self.files)?;
             return Ok(Edited::Stopped(
                 told.ended(TurnOutcome::Failed, "the loop was ended while the command edited"),
@@ -128,7 +130,11 @@ impl Edit<'_> {
             _ => Err(format!("the command failed: {}", told.command)),
         };
         // The kernel of a command that failed is not judged, and it is not lost.
-        keep_others(&tree, &repo, self.files, &mut told, kernel.is_err())?;
+        match (repo, &kernel) {
+            (Ok(repo), _) => keep_others(&tree, &repo, self.files, &mut told, kernel.is_err())?,
+            (Err(why), Ok(_)) => told.ignored.push(format!("other files are not kept: {why:#}")),
+            (Err(why), Err(_)) => return Err(why),
+        }
         if kernel.as_ref().map_or(true, |bytes| *bytes == before) {
             end_turn(self.files)?;
         }

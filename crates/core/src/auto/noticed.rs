@@ -25,21 +25,12 @@ impl UsersRepository {
         Ok(UsersRepository { head: repo::head(repo)?, began: SystemTime::now() })
     }
 
-    /// What changed since, one line each.
-    pub fn changes(&self, repo: &Repo, project: &Project, files: &Files) -> Result<Vec<String>> {
-        let mut lines: Vec<String> = moved(&self.head, &repo::head(repo)?).into_iter().collect();
-        let began = self.began.duration_since(UNIX_EPOCH).unwrap_or_default();
-        let began = (began.as_secs().try_into().unwrap_or(i64::MAX), began.subsec_nanos().into());
-        let changed = repo::changed_since(repo, project, began, MOST_FILES)?;
-        if !changed.is_empty() {
-            let names = changed.iter().take(MOST_NAMES).map(String::as_str).collect::<Vec<_>>().join(", ");
-            let more = changed.len().saturating_sub(MOST_NAMES);
-            let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-            let settings = changed.iter().any(|name| Path::new(name).ends_with(config::FILE));
-            let settings = if settings { "; the loop reads lab.toml when it starts" } else { "" };
+    /// What changed since, one line each. What cannot be read of it now is a line too: the turn is not to blame.
+    pub fn changes(&self, project: &Project, files: &Files) -> Vec<String> {
+        let mut lines = Vec::new();
+        if let Err(error) = self.changes_in_git(project, &mut lines) {
             lines.push(format!(
-                "files of your repository changed while the command worked: {names}{more}; the next turns read them as they are \
-                 now{settings}"
+                "what changed in your repository while the command worked cannot be told: {error:#}"
             ));
         }
         if !files.is_locked() {
@@ -48,7 +39,28 @@ impl UsersRepository {
                 Path::new(&project.lab_dir).display()
             ));
         }
-        Ok(lines)
+        lines
+    }
+
+    fn changes_in_git(&self, project: &Project, lines: &mut Vec<String>) -> Result<()> {
+        let repo = Repo::open_anew(project)?;
+        lines.extend(moved(&self.head, &repo::head(&repo)?));
+        let began = self.began.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let began = (began.as_secs().try_into().unwrap_or(i64::MAX), began.subsec_nanos().into());
+        let changed = repo::changed_since(&repo, project, began, MOST_FILES)?;
+        if changed.is_empty() {
+            return Ok(());
+        }
+        let names = changed.iter().take(MOST_NAMES).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let more = changed.len().saturating_sub(MOST_NAMES);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let settings = changed.iter().any(|name| Path::new(name).ends_with(config::FILE));
+        let settings = if settings { "; the loop reads lab.toml when it starts" } else { "" };
+        lines.push(format!(
+            "files of your repository changed while the command worked: {names}{more}; the next turns read them as they are \
+             now{settings}"
+        ));
+        Ok(())
     }
 }
 

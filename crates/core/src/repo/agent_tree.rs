@@ -7,6 +7,7 @@
 use super::commit::{CommitFile, tree_with};
 use super::identity::any_signature;
 use super::{Repo, StoredCommit, checkout, durable, environment, head_commit, refs};
+use crate::disk::special_files;
 use crate::inputs::SIZE_LIMIT;
 use crate::project::Project;
 use crate::run::RunId;
@@ -257,6 +258,10 @@ impl AgentTree {
         let folder = self.path().join(".git");
         if !is_folder(&folder) {
             lines.push("the git repository of its work tree is gone".to_owned());
+            return None;
+        }
+        if let Err(why) = special_files::refuse_in_repository(self.path(), |_| false) {
+            lines.push(format!("the git repository of its work tree is not read: {why}"));
             return None;
         }
         let own = Repository::open(&folder).ok()?;

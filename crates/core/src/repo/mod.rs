@@ -153,6 +153,12 @@ impl Repo {
         reopened::open(project)
     }
 
+    /// [`Repo::open`] after a program worked that may have changed any file of git: nothing that was opened before is used again.
+    pub fn open_anew(project: &Project) -> Result<Repo> {
+        reopened::forget();
+        reopened::open(project)
+    }
+
     /// The same repository opened anew: it remembers no object and no ref, so what it reads is on disk.
     fn anew(&self) -> Result<Repo> {
         Repo::at(self.git.path())

@@ -2,6 +2,7 @@
 //! read the configuration and look for attributes in a dozen files.
 
 use super::{Repo, plain_files};
+use crate::disk::special_files;
 use crate::project::Project;
 use anyhow::Result;
 use plain_files::Looks;
@@ -42,6 +43,8 @@ pub(super) fn open(project: &Project) -> Result<Repo> {
             return Ok(held.repo.clone());
         }
         *last = None;
+        // libgit2 reads some of the files when it opens a repository.
+        special_files::refuse_in_repository(&project.root, |_| true)?;
         let (opened, began) = (Instant::now(), SystemTime::now());
         let repo = Repo::at(&project.root)?;
         let looks = plain_files::look(&repo, project)?;
@@ -52,6 +55,11 @@ pub(super) fn open(project: &Project) -> Result<Repo> {
         }
         Ok(repo)
     })
+}
+
+/// Forgets what this thread opened.
+pub(super) fn forget() {
+    LAST.take();
 }
 
 #[cfg(test)]

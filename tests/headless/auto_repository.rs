@@ -1,0 +1,68 @@
+//! `lab auto` with a command that damages git's files: the loop hangs nowhere, says what it found, and loses no turn.
+
+use crate::auto_loop::{auto, incumbent_is_back, lab, state};
+use crate::lab::Lab;
+use serde_json::json;
+use std::fs;
+
+/// A command that makes a kernel, and then takes a step in the user's repository.
+fn edits_and(lab: &Lab, step: &str) -> String {
+    format!(
+        "echo \"run slower $LAB_TURN\" >> kernel.cu; echo '{{\"cost\": 2}}' > $LAB_ANSWER; cd '{}'; {step}",
+        lab.repo.display()
+    )
+}
+
+#[test]
+fn a_pipe_in_place_of_a_file_of_git_is_named_and_the_kernel_is_judged_once_it_is_gone() {
+    for name in ["HEAD", "index", "config", "refs/heads/main"] {
+        let lab = lab();
+        let file = lab.path(".git").join(name);
+        let line = edits_and(
+            &lab,
+            &format!("[ $LAB_TURN != 1 ] || {{ mv .git/{name} $HOME/file; mkfifo .git/{name}; }}"),
+        );
+        auto(&lab, "--give-up 2", &line)
+            .is(4)
+            .says(&format!("gave up: 2 failures in a row, the last: .git/{name} is a pipe or a device"));
+        fs::remove_file(&file).unwrap();
+        fs::rename(lab.path("../home/file"), &file).unwrap();
+        auto(&lab, "--cost 4", &line).is(0).says("turn 1: discarded run 1").says("turn 2: discarded run 2");
+        incumbent_is_back(&lab);
+    }
+}
+
+#[test]
+fn an_index_that_was_split_while_the_command_worked_costs_no_turn() {
+    let lab = lab();
+    let line = edits_and(&lab, "[ $LAB_TURN != 1 ] || git update-index --split-index");
+    auto(&lab, "--cost 4", &line).is(0).says("turn 1: discarded run 1").says("turn 2: discarded run 2");
+    assert_eq!(state(&lab)["counts"]["cost"], json!(4.0));
+    incumbent_is_back(&lab);
+}
+
+#[test]
+fn what_cannot_be_read_of_git_after_the_command_is_told_and_the_kernel_is_taken() {
+    let lab = lab();
+    let line =
+        edits_and(&lab, "[ $LAB_TURN != 1 ] || { mv .git/index $HOME/index; echo garbage > .git/index; }");
+    let noticed =
+        "  what changed in your repository while the command worked cannot be told: cannot read git's index";
+    auto(&lab, "--experiments 1", &line).is(0).says("turn 1: left undecided run 1").says(noticed);
+    fs::rename(lab.path("../home/index"), lab.path(".git/index")).unwrap();
+    auto(&lab, "--experiments 1", &line).is(0).says("turn 2: discarded run 2");
+    incumbent_is_back(&lab);
+}
+
+#[test]
+fn a_pipe_in_the_repository_of_the_commands_own_work_tree_is_told_and_read_by_nobody() {
+    let lab = lab();
+    for name in ["config", "HEAD", "refs/heads/mine", "objects/info/alternates"] {
+        let step = format!("git checkout -qb mine; rm -f .git/{name}; mkfifo .git/{name}");
+        let line = format!("echo \"run slower $LAB_TURN\" >> kernel.cu; {step}");
+        auto(&lab, "--experiments 1", &line).is(0).says("discarded run ").says(&format!(
+            "ignored: the git repository of its work tree is not read: .git/{name} is a pipe or a device"
+        ));
+    }
+    incumbent_is_back(&lab);
+}
