@@ -1,7 +1,7 @@
 //! `lab auto` with a command that damages git's files: the loop hangs nowhere, says what it found, and loses no turn.
 
-use crate::auto_loop::{auto, incumbent_is_back, lab, state};
-use crate::lab::Lab;
+use crate::auto_loop::{auto, auto_command, incumbent_is_back, lab, state};
+use crate::lab::{Beside, Lab, until};
 use serde_json::json;
 use std::fs;
 
@@ -65,4 +65,40 @@ fn a_pipe_in_the_repository_of_the_commands_own_work_tree_is_told_and_read_by_no
         ));
     }
     incumbent_is_back(&lab);
+}
+
+#[test]
+fn a_loop_without_a_commit_in_head_sees_requests_and_its_budget() {
+    // With a kernel that is to be judged, and without one.
+    for ends in ["true", "exit 1"] {
+        let line = |lab: &Lab| edits_and(lab, &format!("git update-ref -d refs/heads/main; {ends}"));
+        let stopped = lab();
+        let head = stopped.head();
+        let child = Beside::spawn(auto_command(&stopped, "--give-up 1000000", &line(&stopped)));
+        until("it cannot read HEAD", || {
+            state(&stopped)["trouble"].as_str().is_some_and(|why| why.starts_with("HEAD is on no commit"))
+        });
+        stopped.lab("auto stop").is(0);
+        child.finish().is(0).says("ended: a person stopped it");
+        stopped.git(&format!("update-ref refs/heads/main {head}"));
+        incumbent_is_back(&stopped);
+        let edits = "echo \"run slower $LAB_TURN\" >> kernel.cu";
+        auto(&stopped, "--experiments 1", edits).is(0).says("discarded run 1");
+
+        let spent = lab();
+        auto(&spent, "--give-up 1000000 --hours 0.0005", &line(&spent))
+            .is(0)
+            .says("ended: the budget of 0.0005 hours is spent");
+    }
+}
+
+#[test]
+fn a_loop_that_waits_after_a_failure_sees_a_stop_at_once() {
+    let lab = lab();
+    // The first wait takes a minute.
+    let command = lab.lab_command("auto --back-off 1000 --give-up 1000 -- false");
+    let child = Beside::spawn(command);
+    until("it waits", || state(&lab)["phase"] == "backing_off");
+    lab.lab("auto stop").is(0);
+    child.finish().is(0).says("ended: a person stopped it");
 }

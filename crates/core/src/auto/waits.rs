@@ -6,7 +6,7 @@ use super::requests::Request;
 use super::state::Phase;
 use super::the_loop::Running;
 use anyhow::Result;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often a waiting loop looks for a person's save and for requests.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -17,16 +17,19 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 impl Running<'_> {
     /// What comes between two turns: requests, the budget, a person's edit.
     pub(super) fn between(&mut self, auto: &mut Auto) -> Result<Option<Ended>> {
-        if let Some(ended) = self.requests(auto)? {
+        if let Some(ended) = self.asked_or_spent(auto)? {
             return Ok(Some(ended));
-        }
-        if let Some(why) = self.spent() {
-            return Ok(Some(Ended::Done(why)));
         }
         if auto.control.is_ended() {
             return Ok(Some(Ended::Stopped));
         }
         self.wait_for_incumbent(auto)
+    }
+
+    /// Does what a person asked for, and looks at the budget.
+    fn asked_or_spent(&mut self, auto: &mut Auto) -> Result<Option<Ended>> {
+        let ended = self.requests(auto)?;
+        Ok(ended.or_else(|| self.spent().map(Ended::Done)))
     }
 
     /// Which budget is spent.
@@ -73,11 +76,8 @@ impl Running<'_> {
             if self.state.phase != Phase::WaitingForPerson {
                 self.enter(auto, Phase::WaitingForPerson)?;
             }
-            if let Some(ended) = self.requests(auto)? {
+            if let Some(ended) = self.asked_or_spent(auto)? {
                 return Ok(Some(ended));
-            }
-            if let Some(why) = self.spent() {
-                return Ok(Some(Ended::Done(why)));
             }
             if self.own.without(|| auto.control.wait(LOOK_EVERY)) {
                 return Ok(Some(Ended::Stopped));
@@ -93,7 +93,19 @@ impl Running<'_> {
         }
         self.enter(auto, Phase::BackingOff)?;
         let wait = auto.options.back_off.saturating_mul(1 << failures.saturating_sub(1).min(16));
-        let is_ended = self.own.without(|| auto.control.wait(wait.min(LONGEST_WAIT)));
-        Ok(is_ended.then_some(Ended::Stopped))
+        let until = Instant::now() + wait.min(LONGEST_WAIT);
+        // Some failures last until a person ends the loop.
+        loop {
+            if let Some(ended) = self.asked_or_spent(auto)? {
+                return Ok(Some(ended));
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            if self.own.without(|| auto.control.wait(left.min(LOOK_EVERY))) {
+                return Ok(Some(Ended::Stopped));
+            }
+        }
     }
 }
