@@ -236,7 +236,9 @@ impl Running<'_> {
         let say = |text: &str| say(&format!("{lane}{text}"));
         let spec = RunSpec { device, confinement: confinement::missing, ..RunSpec::new(Reason::Command) };
         let report = |index: &RunIndex, record: &Record| as_json(project, index, record);
-        let mut shown = 0;
+        // The last turn of an earlier loop was told by that loop.
+        let earlier = auto::read_state(project).ok().flatten().and_then(|state| state.last_turn);
+        let mut shown = earlier.map_or(0, |turn| turn.turn);
         let mut tell = |state: &State| match (state.phase, &state.last_turn) {
             (Phase::WaitingForPerson, _) => say(&format!(
                 "waiting: {} is not the incumbent, so a person edits it (keep or discard it, and the loop goes on)",

@@ -126,3 +126,17 @@ fn a_row_that_could_not_be_written_is_written_by_a_later_turn() {
     let log = lab.lab("log --json").is(0).json();
     assert_eq!((&log["problems"], log["experiments"].as_array().unwrap().len()), (&serde_json::json!([]), 2));
 }
+
+#[test]
+fn the_first_failure_of_a_loop_that_is_started_again_is_said_and_no_turn_twice() {
+    let lab = lab();
+    let line = "echo \"run slower $LAB_TURN\" >> kernel.cu";
+    auto(&lab, "--experiments 1", line).is(0).says("turn 1: discarded run 1");
+    // The next work tree cannot be prepared.
+    let mut found = fs::read_dir(lab.path("../state/auto")).unwrap().map(|entry| entry.unwrap().path());
+    let folder = found.find(|path| path.is_dir()).unwrap();
+    fs::create_dir_all(folder.join("tree.base/mine")).unwrap();
+    let ended =
+        auto(&lab, "--give-up 2", line).is(4).says("waiting after a failure: cannot prepare the work tree");
+    assert!(!ended.out.contains("turn 1:"), "{ended:?}");
+}
