@@ -140,3 +140,17 @@ fn the_first_failure_of_a_loop_that_is_started_again_is_said_and_no_turn_twice()
         auto(&lab, "--give-up 2", line).is(4).says("waiting after a failure: cannot prepare the work tree");
     assert!(!ended.out.contains("turn 1:"), "{ended:?}");
 }
+
+#[test]
+fn a_state_that_a_power_cut_left_empty_is_none() {
+    let lab = lab();
+    let line = "echo \"run slower $LAB_TURN\" >> kernel.cu";
+    for left in [&b""[..], &[0; 512]] {
+        auto(&lab, "--experiments 1", line).is(0);
+        let folder = fs::read_dir(lab.path(".lab/auto")).unwrap().next().unwrap().unwrap().path();
+        fs::write(folder.join("state.json"), left).unwrap();
+        lab.lab("auto status").is(0).says("no `lab auto` has worked on kernel.cu yet");
+    }
+    auto(&lab, "--experiments 1", "echo 'run slower, too' >> kernel.cu").is(0).says("turn 1: discarded run ");
+    incumbent_is_back(&lab);
+}

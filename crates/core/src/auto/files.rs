@@ -77,8 +77,9 @@ impl Files {
         [(Root::new(user.parent().unwrap_or(&user)), user), (self.root.clone(), self.folder.join("lock"))]
     }
 
-    /// Replaces the state in one step. With a kernel that is to be judged it is on disk before this returns. Without one, the records say
-    /// all that the next loop must know, and nobody waits for the disk.
+    /// Replaces the state in one step. With a kernel that is to be judged it is on disk before this returns. Without one nobody waits for the
+    /// disk. A power failure then loses what the state alone says of the last turns: their numbers, costs and failures, and the last
+    /// patch. What was judged and decided is in the records.
     pub fn write_state(&self, state: &State) -> Result<()> {
         let path = self.folder.join("state.json");
         let bytes = serde_json::to_vec_pretty(state)?;
@@ -195,7 +196,8 @@ fn is_taken(project: &Project) -> Error {
     )
 }
 
-/// Reads the state of a kernel's loop. `None` if there was none.
+/// Reads the state of a kernel's loop. `None` if there was none, or a power failure left nothing of it: some file systems then hold a file
+/// without bytes, or with zeros in their place.
 pub fn read_state(project: &Project) -> Result<Option<State>> {
     read_state_in(project, &folder(project))
 }
@@ -207,6 +209,9 @@ pub(super) fn read_state_in(project: &Project, folder: &Path) -> Result<Option<S
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         bytes => bytes.with_context(|| format!("cannot read {}", path.display()))?,
     };
+    if bytes.iter().all(|byte| *byte == 0) {
+        return Ok(None);
+    }
     let state = serde_json::from_slice(&bytes);
     state.map(Some).with_context(|| format!("{} is damaged: remove it", path.display()))
 }
