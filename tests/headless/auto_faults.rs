@@ -154,3 +154,24 @@ fn a_state_that_a_power_cut_left_empty_is_none() {
     auto(&lab, "--experiments 1", "echo 'run slower, too' >> kernel.cu").is(0).says("turn 1: discarded run ");
     incumbent_is_back(&lab);
 }
+
+#[test]
+fn what_was_removed_while_the_command_worked_is_told_as_it_is() {
+    let lab = lab();
+    let edits = |step: &str| {
+        format!("echo \"run slower $LAB_TURN $(date +%N)\" >> kernel.cu; cd '{}'; {step}", lab.repo.display())
+    };
+    auto(&lab, "--experiments 1", &edits("true")).is(0);
+    let ended = auto(&lab, "--experiments 1", &edits("rm -r .lab/auto")).is(0);
+    let ended = ended
+        .says("/.lab/auto/")
+        .says(" was removed while the command worked, with the loop's files, which it makes again");
+    assert!(!ended.out.contains("records"), "{ended:?}");
+    auto(&lab, "--experiments 1", &edits("rm -r .lab/runs"))
+        .is(0)
+        .says("/.lab/runs was removed while the command worked, with the records of earlier runs; ledger and git have what was decided");
+    auto(&lab, "--experiments 1", &edits("rm -r .lab"))
+        .is(0)
+        .says("/.lab was removed while the command worked, with the records of earlier runs; ledger and git have what was decided");
+    incumbent_is_back(&lab);
+}

@@ -83,7 +83,7 @@ impl Edit<'_> {
         keep_half_done(self.project, self.files)?;
         // The command of an earlier turn may have removed them.
         self.files.create()?;
-        let before_it = UsersRepository::look(&repo)?;
+        let before_it = UsersRepository::look(&repo, self.project)?;
         let tree =
             AgentTree::create(&repo, self.project, &self.files.user.join("tree"), self.turn, self.from)?;
         let before = tree.read_kernel().context("cannot read the kernel in the work tree of the command")?;

@@ -19,7 +19,8 @@ const MOMENT: Duration = Duration::from_millis(20);
 /// Where the files of one kernel's loop are.
 pub(super) struct Files {
     root: Root,
-    folder: PathBuf,
+    /// In `.lab`.
+    pub folder: PathBuf,
     /// Absolute, outside the work tree.
     pub user: PathBuf,
 }

@@ -4,6 +4,7 @@ use super::files::Files;
 use crate::config;
 use crate::project::Project;
 use crate::repo::{self, Head, Repo, short};
+use crate::store::RunStore;
 use anyhow::Result;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -17,12 +18,15 @@ const MOST_NAMES: usize = 5;
 /// The user's repository when a command began.
 pub(super) struct UsersRepository {
     head: Head,
+    /// Whether there were records.
+    has_runs: bool,
     began: SystemTime,
 }
 
 impl UsersRepository {
-    pub fn look(repo: &Repo) -> Result<UsersRepository> {
-        Ok(UsersRepository { head: repo::head(repo)?, began: SystemTime::now() })
+    pub fn look(repo: &Repo, project: &Project) -> Result<UsersRepository> {
+        let has_runs = RunStore::new(&project.lab_dir).runs().exists();
+        Ok(UsersRepository { head: repo::head(repo)?, has_runs, began: SystemTime::now() })
     }
 
     /// What changed since, one line each. What cannot be read of it now is a line too: the turn is not to blame.
@@ -33,13 +37,29 @@ impl UsersRepository {
                 "what changed in your repository while the command worked cannot be told: {error:#}"
             ));
         }
-        if !files.is_locked() {
-            lines.push(format!(
-                "{} was removed while the command worked, with the records of earlier runs; ledger and git have what was decided",
-                Path::new(&project.lab_dir).display()
-            ));
-        }
+        lines.extend(self.removed(project, files));
         lines
+    }
+
+    /// What was removed of the lab's own files.
+    fn removed(&self, project: &Project, files: &Files) -> Option<String> {
+        let store = RunStore::new(&project.lab_dir);
+        let (has_lost_runs, has_lock) = (self.has_runs && !store.runs().exists(), files.is_locked());
+        let gone = match (has_lost_runs, has_lock) {
+            (false, true) => return None,
+            (false, false) => {
+                return Some(format!(
+                    "{} was removed while the command worked, with the loop's files, which it makes again",
+                    files.folder.display()
+                ));
+            }
+            (true, true) => store.runs(),
+            (true, false) => &project.lab_dir,
+        };
+        Some(format!(
+            "{} was removed while the command worked, with the records of earlier runs; ledger and git have what was decided",
+            gone.display()
+        ))
     }
 
     fn changes_in_git(&self, project: &Project, lines: &mut Vec<String>) -> Result<()> {

@@ -12,7 +12,8 @@ pub enum Request {
     Pause,
     Resume,
     Stop,
-    /// The command, or the run that judges its kernel, ends at once. Nothing of the turn is kept, and the loop goes on.
+    /// The command, or the run that judges its kernel, ends at once, and the loop goes on. What the command had changed is under
+    /// `refs/lab/auto/TURN`.
     EndTurn,
 }
 
