@@ -126,7 +126,7 @@ struct ObjectiveReport {
 pub struct ComparisonReport {
     /// Above 1 the candidate is better; the ends are of the 95 % interval.
     ratio: Option<Measure>,
-    /// As the harness named it; `None` of a single workload, and where the objective's own aggregate says it.
+    /// `None` of a single workload, where it is the objective's, and where the harness does not say so.
     ratio_aggregate: Option<AggregateReport>,
     speed: Option<Speed>,
     against: Option<&'static str>,

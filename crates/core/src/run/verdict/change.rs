@@ -19,7 +19,7 @@ pub struct Change {
     /// The verdict on speed; `None` against the incumbent's recorded figure.
     #[serde(default)]
     pub speed: Option<Speed>,
-    /// How the ratio came from those of several workloads, if the harness says so.
+    /// How the ratio came from those of several workloads, if the harness says so and its objective came in another way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aggregate: Option<AggregateOf>,
 }
@@ -35,6 +35,7 @@ impl Change {
             Objective::Other(_) => return None,
         };
         let (low, high) = ends?;
+        let aggregate = aggregate.filter(|of| report.aggregate_of(objective.name()) != Some(*of));
         let spread = Some((high - low) / 2.0);
         let interval = Some((low - 1.0, high - 1.0));
         Some(Change { ratio: value - 1.0, spread, interval, speed, aggregate })
@@ -103,6 +104,9 @@ mod tests {
         let log = "speed_ratio: 1.0213 low=1.0190 high=1.0236 aggregate=worst workloads=3\nspeed: faster\n";
         let change = Change::in_turns(&Report::read(log), &Objective::Throughput).expect("a change");
         assert_eq!(change.to_string(), "faster +2.1 % (+1.9 … +2.4), worst of 3");
+        let same = log.to_owned() + "throughput_sps: 1000 aggregate=worst workloads=3\n";
+        let said = Change::in_turns(&Report::read(&same), &Objective::Throughput).expect("a change");
+        assert_eq!(said.to_string(), "faster +2.1 % (+1.9 … +2.4)", "the figure beside it says so");
         let written = serde_json::to_string(&change).expect("written");
         assert_eq!(serde_json::from_str::<Change>(&written).expect("read"), change);
     }
