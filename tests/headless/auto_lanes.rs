@@ -76,13 +76,8 @@ fn a_lane_has_the_line_endings_of_the_settings_that_the_environment_names() {
     lab.git("add .gitattributes");
     lab.git("commit -qm attributes");
     let mut command = command(&lab, "--experiments 1", LINE);
-    Beside::spawn({
-        command.env("GIT_CONFIG_GLOBAL", lab.path("../elsewhere"));
-        command
-    })
-    .finish()
-    .is(0)
-    .says("cuda:0: turn 1: kept run ");
+    command.env("GIT_CONFIG_GLOBAL", lab.path("../elsewhere"));
+    Beside::spawn(command).finish().is(0).says("cuda:0: turn 1: kept run ");
     assert_eq!(lab.read(".lab/lanes/repo-cuda-1/kernel.cu"), "// the first\r\n");
 }
 

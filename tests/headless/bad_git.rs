@@ -130,7 +130,7 @@ fn the_environment_names_settings_that_nobody_can_read() {
     lab.write("../damaged", "[user\nname\n");
     let refused = keep("../damaged").is(1).says("damaged, which the environment names for git: ");
     assert!(!refused.err.contains("class="), "libgit2's own classes: {}", refused.err);
-    lab.write("../conditional", "[user]\nname = Ada\n[includeIf \"gitdir:/work/\"]\npath = other\n");
+    lab.write("../conditional", "[user]\nname = Ada\n[includeIf \"gitdir:~/jobs/\"]\npath = other\n");
     keep("../conditional").is(1).says("conditional, which the environment names for git, has [includeIf]");
     keep("../missing").is(1).says("`git config --global user.name \"Your Name\"`");
     lab.lab("keep -m better").is(0);

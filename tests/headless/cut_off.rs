@@ -42,7 +42,7 @@ fn killed_before_its_row(lab: &Lab, command: &str, reached: impl FnMut() -> bool
 
 /// What a power cut leaves of files that nobody waited for: their names.
 #[test]
-fn an_empty_intent_and_an_empty_ref_are_in_nobodys_way() {
+fn an_empty_intent_and_an_empty_ref_stop_no_decision() {
     let lab = judged();
     let of_discard = lab.path(".git/refs/lab/discarded");
     fs::create_dir_all(&of_discard).unwrap();

@@ -6,8 +6,8 @@ use super::{Locked, judged_bytes, on_disk};
 use crate::disk::space;
 use crate::ledger::{self, Edit};
 use crate::project::Project;
-use crate::repo::{self, ByProgram, Move, Moved, WrittenRefs};
-use anyhow::{Error, Result, bail};
+use crate::repo::{self, ByProgram, Move, Moved};
+use anyhow::{Error, Result};
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -100,17 +100,8 @@ pub(super) fn take(project: &Project, locked: &Locked, intent: &mut Intent) -> R
                     record.undone = undone;
                     if record == before { Ok(()) } else { locked.lock.write(&record) }
                 };
-                // The refs reach the disk together with the record: a file system then writes its journal once.
-                let refs =
-                    WrittenRefs::of(&locked.repo, intent.steps[..at].iter().filter_map(Step::reference));
-                let both = || {
-                    std::thread::scope(|scope| {
-                        let refs = scope.spawn(|| refs.wait_for_disk());
-                        write()?;
-                        refs.join().unwrap_or_else(|_| bail!("git's refs are not on disk"))
-                    })
-                };
-                both().map_err(failed)?;
+                let refs = intent.steps[..at].iter().filter_map(Step::reference);
+                repo::refs_on_disk(&locked.repo, refs).and_then(|()| write()).map_err(failed)?;
                 is_begun = true;
             }
             step @ (Step::Note { .. } | Step::JudgedBytes { .. }) => {

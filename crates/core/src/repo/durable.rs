@@ -6,10 +6,7 @@ use anyhow::{Context, Result};
 use git2::{ObjectType, Oid, Repository, Tree};
 use lab_system::root::{Access, Root};
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
-
-/// Most files that are waited for at a time.
-const AT_ONCE: usize = 16;
+use std::path::Path;
 
 /// Waits for the objects of a commit that its first parent does not hold.
 pub(super) fn commit(git: &Repository, id: Oid) -> Result<()> {
@@ -23,35 +20,22 @@ pub(super) fn commit(git: &Repository, id: Oid) -> Result<()> {
 /// Waits for these objects.
 pub(super) fn objects(git: &Repository, ids: &[Oid]) -> Result<()> {
     let folder = git.commondir().join("objects");
-    let path = |id: &Oid| {
+    ids.iter().try_for_each(|id| {
         let hex = id.to_string();
-        folder.join(&hex[..2]).join(&hex[2..])
-    };
-    files(ids.iter().map(path).collect()).context("git's objects are not on disk")
+        let file = folder.join(&hex[..2]).join(&hex[2..]);
+        wait_for(&file).with_context(|| format!("git's object {hex} is not on disk"))
+    })
 }
 
 /// Waits for a ref, given by its full name.
 pub(super) fn reference(git: &Repository, name: &str) -> Result<()> {
-    WrittenRefs(vec![ref_file(git, name)]).wait_for_disk()
+    let folder = if name == "HEAD" { git.path() } else { git.commondir() };
+    wait_for(&folder.join(name)).with_context(|| format!("{name} is not on disk"))
 }
 
-/// The files of refs that were written.
-pub struct WrittenRefs(Vec<PathBuf>);
-
-impl WrittenRefs {
-    /// Those of these refs, given by their full names.
-    pub fn of<'n>(repo: &Repo, names: impl Iterator<Item = &'n str>) -> WrittenRefs {
-        WrittenRefs(names.map(|name| ref_file(&repo.git, name)).collect())
-    }
-
-    /// Waits until they are on disk, on whatever thread.
-    pub fn wait_for_disk(self) -> Result<()> {
-        files(self.0).context("git's refs are not on disk")
-    }
-}
-
-fn ref_file(git: &Repository, name: &str) -> PathBuf {
-    if name == "HEAD" { git.path().join(name) } else { git.commondir().join(name) }
+/// [`reference`] for several.
+pub fn refs_on_disk<'n>(repo: &Repo, mut names: impl Iterator<Item = &'n str>) -> Result<()> {
+    names.try_for_each(|name| reference(&repo.git, name))
 }
 
 /// Adds the tree and what it holds to `new`, but for what `old` holds under the same name.
@@ -78,19 +62,8 @@ fn new_objects(git: &Repository, tree: &Tree, old: Option<&Tree>, new: &mut Vec<
     Ok(())
 }
 
-/// Waits for these files at the same time: a file system then writes its journal once. One that is not there is in a pack, and whoever
-/// packed it has waited for it.
-fn files(paths: Vec<PathBuf>) -> io::Result<()> {
-    for some in paths.chunks(AT_ONCE) {
-        std::thread::scope(|scope| {
-            let each: Vec<_> = some.iter().map(|path| scope.spawn(|| sync(path))).collect();
-            each.into_iter().try_for_each(|sync| sync.join().unwrap_or_else(|_| Err(ErrorKind::Other.into())))
-        })?;
-    }
-    Ok(())
-}
-
-fn sync(path: &Path) -> io::Result<()> {
+/// Waits for a file. One that is not there is in a pack by now, which git waits for itself.
+fn wait_for(path: &Path) -> io::Result<()> {
     let (folder, name) = (path.parent().unwrap_or(Path::new("/")), path.file_name().unwrap_or_default());
     match Root::new(folder).open(Path::new(name), Access::Read) {
         Ok(file) => file.sync_data(),

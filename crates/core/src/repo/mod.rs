@@ -58,7 +58,7 @@ pub use clean::{
 };
 pub use commit::{ChangedFile, CommitFile, Prepared, ToCommit, detached_note, prepare_kernel, prepare_rules};
 pub use details::{ChangeKind, CommitDetails, FileChange, commit_details};
-pub use durable::WrittenRefs;
+pub use durable::refs_on_disk;
 pub use exact::remember_bytes;
 pub use exclude::{exclude, tracked};
 pub use fetch::{Bundle, Fetched, bundles, fetch, remotes};

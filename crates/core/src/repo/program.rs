@@ -5,7 +5,7 @@
 //! starts in that moment lives for hours.
 
 use super::branch::{Move, set};
-use super::{CommitFile, Repo, blob_in, head_commit, locks, log, short, verify_write};
+use super::{CommitFile, Repo, blob_in, durable, head_commit, locks, log, short, verify_write};
 use crate::project::Project;
 use anyhow::{Context, Result, bail, ensure};
 use git2::{Commit, Oid, Repository};
@@ -153,6 +153,7 @@ fn verified(repo: &Repo, wanted: &Move, commit: Oid, head: Option<Oid>) -> Resul
         set(&repo.git, &wanted.reference, tip, head, "lab: the commit was not written")?;
         return Err(error);
     }
+    durable::commit(&repo.git, commit)?;
     Ok(ByProgram::Made(commit.to_string()))
 }
 

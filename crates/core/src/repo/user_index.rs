@@ -97,6 +97,10 @@ fn git_on_index(repo: &Repo, copy: Option<&Path>, args: &[&str]) -> Result<Strin
 #[error("{0}, and `git` could not be started ({1}): install git")]
 struct NoGit(&'static str, std::io::Error);
 
+/// git 2.36 and newer then waits until packed refs and loose objects are on disk. By default it removes the loose refs before the file
+/// of packed ones is there.
+const WAITS_FOR_DISK: &str = "core.fsync=committed,reference";
+
 /// Runs the git program. No hook and no monitor that the configuration names is started for it. `why` says what it is
 /// needed for.
 pub(super) fn git(repo: &Repo, args: &[&str], why: &'static str) -> Result<String> {
@@ -107,7 +111,7 @@ fn run_git(repo: &Repo, index: Option<&Path>, args: &[&str], why: &'static str) 
     let root = repo.git.workdir().context("the repository is bare")?;
     let mut command = Command::new("git");
     command
-        .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"])
+        .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", WAITS_FOR_DISK])
         .args(args)
         .current_dir(root)
         .stdin(Stdio::null())
